@@ -1,0 +1,88 @@
+#include "ops/linear/matmul.h"
+
+#include <optional>
+
+#include "ops/linear/matmul_onednn.h"
+#include "tensor/error.h"
+
+namespace loopless {
+namespace {
+
+int64_t round_up(int64_t x, int64_t multiple) { return (x + multiple - 1) / multiple * multiple; }
+
+int64_t float_bytes(int64_t rows, int64_t columns) {
+  return rows * columns * static_cast<int64_t>(sizeof(float));
+}
+
+void check_operand(const char* name, int64_t rows, int64_t columns, bool transpose, int64_t ld) {
+  CHECK(rows >= 0 && columns >= 0, "matmul: ", name, " has a negative size: [", rows, ", ", columns,
+        "]");
+  const int64_t stored_columns = transpose ? rows : columns;
+  CHECK(ld == 0 || ld >= stored_columns, "matmul: rows of ", name, " have ", stored_columns,
+        " elements, but start only ", ld, " apart");
+}
+
+void check(const Matmul& args) {
+  const int64_t m = args.m, n = args.n, k = args.k;
+  const PackedMatrix* packed = args.packed_b;
+  CHECK(!packed || (packed->n() == n && packed->k() == k), "matmul: packed_b must be [", k, ", ", n,
+        "], got [", packed ? packed->k() : 0, ", ", packed ? packed->n() : 0, "]");
+  check_operand("A", m, k, args.transpose_a, args.lda);
+  check_operand("B", k, n, args.transpose_b, args.ldb);
+  check_operand("C", m, n, false, args.ldc);
+}
+
+}  // namespace
+
+// oneDNN, where it has a kernel for the instruction set. Without AVX-512 it has not: the matmul
+// primitive, sgemm and the inner product of version 2.6 are then one and the same "gemm:jit". Of
+// about 100 GFLOP/s (two threads, AVX2) it reached 60 for dx, and 36 for dweight where rows are 512
+// or 1024 floats apart, so that they fall on one another in the cache; our kernel 75 to 97. With
+// AVX-512 oneDNN's forward product ran at the processor's peak (227 of 215 nominal).
+bool matmul_uses_onednn() { return use_avx512(); }
+
+void matmul(const Matmul& args) {
+  check(args);
+  matmul_uses_onednn() ? matmul_onednn(args) : matmul_own(args);
+}
+
+StridedMatrix strided(const float* data, int64_t rows, int64_t columns, bool transpose,
+                      int64_t ld) {
+  if (ld == 0) ld = transpose ? rows : columns;
+  return transpose ? StridedMatrix{data, 1, ld} : StridedMatrix{data, ld, 1};
+}
+
+void matmul_own(const Matmul& args) {
+  const int64_t m = args.m, n = args.n, k = args.k;
+  const PackedMatrix* packed = args.packed_b;
+  MatmulKernel kernel{};
+  kernel.a = strided(args.a, m, k, args.transpose_a, args.lda);
+  if (!packed) kernel.b = strided(args.b, k, n, args.transpose_b, args.ldb);
+  kernel.c = args.c;
+  kernel.ldc = strided(args.c, m, n, false, args.ldc).row_stride;
+  kernel.bias = args.bias;
+  kernel.m = m, kernel.n = n, kernel.k = k;
+  kernel.accumulate = args.accumulate;
+
+  std::optional<Storage> a_scratch, b_scratch;
+  if (packed) {
+    kernel.b_packed = packed->panels();
+  } else {
+    b_scratch.emplace(float_bytes(kMaxDepth, round_up(n, kPanelColumns)), kCPU);
+    kernel.b_scratch = reinterpret_cast<float*>(b_scratch->data());
+  }
+  if (args.transpose_a) {
+    a_scratch.emplace(float_bytes(kMaxDepth, round_up(m, kPanelRows)), kCPU);
+    kernel.a_scratch = reinterpret_cast<float*>(a_scratch->data());
+  }
+  matmul_cpu(kernel);
+}
+
+PackedMatrix::PackedMatrix(int64_t n, int64_t k, const float* b, bool transpose_b, int64_t ldb)
+    : n_(n), k_(k), storage_(float_bytes(k, round_up(n, kPanelColumns)), kCPU) {
+  check_operand("B", k, n, transpose_b, ldb);
+  pack_matrix_cpu(
+      {strided(b, k, n, transpose_b, ldb), n, k, reinterpret_cast<float*>(storage_.data())});
+}
+
+}  // namespace loopless
