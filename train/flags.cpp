@@ -1,0 +1,234 @@
+#include "train/flags.h"
+
+#include <cstdio>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+
+#include "train/toml_config.h"
+
+namespace loopless {
+
+Flags::Flags(const std::string& program, const std::string& description)
+    : app_(description, program) {
+  app_.set_help_flag("--help,-h", "show this help");
+  app_.get_formatter()->column_width(46);
+  app_.allow_extras();  // `parse` says which word is one too many
+}
+
+void Flags::add_config_file() {
+  app_.set_config("--config", "", "TOML file of settings; flags go before it")
+      ->option_text("FILE")
+      ->type_name("a file")
+      ->configurable(false);
+  app_.config_formatter(std::make_shared<TomlConfig>(app_, keys_in_file_));
+}
+
+CLI::Option* Flags::add_option(const Setting& setting, const std::string& default_text,
+                               const std::string& expected_text, CLI::callback_t read) {
+  CLI::Option* option = app_.add_option("--" + setting.flag(), std::move(read), setting.help);
+  // Taking all words, also of a repeated flag, lets `read` say what is wrong with them.
+  option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  option->group(setting.section.title);
+  option->type_name(expected_text);
+  option->option_text(setting.unit + (default_text.empty() ? "" : " [" + default_text + "]"));
+  return option;
+}
+
+std::string Flags::place_of(const std::string& flag) const {
+  if (!keys_in_file_.contains(flag)) return "--" + flag;
+  return app_.get_config_ptr()->as<std::string>() + ": " + flag;
+}
+
+bool Flags::parse(int argc, const char* const* argv) try {
+  app_.parse(argc, argv);
+  const Words extra = app_.remaining();
+  if (extra.empty()) return true;
+  const std::string& word = extra.front();
+  if (word.rfind("-", 0) == 0) throw UsageError(word + ": no such flag; --help lists them");
+  throw UsageError("'" + word + "': one word too many; settings are flags, and --help lists them");
+} catch (const CLI::CallForHelp&) {
+  std::cout << app_.help();
+  return false;
+} catch (const CLI::ArgumentMismatch& mismatch) {  // "--lr: 1 required ... missing"
+  const std::string message = mismatch.what();
+  const std::string flag = message.substr(0, message.find(':'));
+  throw UsageError(flag + ": a value must follow: " + app_.get_option(flag)->get_type_name());
+} catch (const CLI::FileError& error) {
+  throw UsageError(std::string("--config: ") + error.what());
+} catch (const CLI::ParseError& error) {
+  throw UsageError(error.what());
+} catch (const Error& error) {  // of a value, or of the file of --config
+  throw UsageError(error.what());
+}
+
+// --- the flags of the trainers -------------------------------------------------------------------
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Settings of the reference that have one value here, or another name.
+struct Compatibility {
+  bool rnn_use_rmsnorm = true;
+  bool teacher_use_rmsnorm = true;
+  std::optional<bool> detach_rnn;
+  bool hot_teacher_encoder = false;
+  bool hot_teacher_decoder = false;
+
+  void add_to(Flags& flags, const std::string& method) {
+    constexpr const char* kOnlyTrue = "only True is accepted";
+    constexpr const char* kOnlyFalse = "only False is accepted: the teacher is frozen";
+    flags.add({kRnn, "use_rmsnorm", kBool, "True|False", kOnlyTrue}, rnn_use_rmsnorm);
+    if (method != "bptt") {
+      flags.add({kTeacher, "use_rmsnorm", kBool, "True|False", kOnlyTrue}, teacher_use_rmsnorm);
+    }
+    if (method != "dmt") return;
+    flags.add({kDmt, "detach_rnn", kBool, "True|False",
+               "the reference's name: False is --dmt.grad detach, True is full_bptt"},
+              detach_rnn);
+    flags.add({kDmt, "hot_teacher_encoder", kBool, "True|False", kOnlyFalse}, hot_teacher_encoder);
+    flags.add({kDmt, "hot_teacher_decoder", kBool, "True|False", kOnlyFalse}, hot_teacher_decoder);
+  }
+};
+
+template <class... Parts>
+void require(bool holds, const Parts&... parts) {
+  std::ostringstream message;
+  (message << ... << parts);
+  if (!holds) throw UsageError(message.str());
+}
+
+void apply(const Compatibility& given, const Flags& flags, TrainConfig& config) {
+  const char* only_norm = ".use_rmsnorm: must be True, got False: only RMSNorm is there";
+  require(given.rnn_use_rmsnorm, "--rnn", only_norm);
+  require(given.teacher_use_rmsnorm, "--teacher", only_norm);
+  const char* frozen = ": must be False, got True: DMT trains against a frozen teacher";
+  require(!given.hot_teacher_encoder, "--dmt.hot_teacher_encoder", frozen);
+  require(!given.hot_teacher_decoder, "--dmt.hot_teacher_decoder", frozen);
+  if (!given.detach_rnn) return;
+
+  // The reference's flag is inverted: its False cuts the gradient at every step.
+  const DmtGrad grad = *given.detach_rnn ? DmtGrad::kFullBptt : DmtGrad::kDetach;
+  require(!flags.has("dmt.grad") || config.dmt.grad == grad,
+          "--dmt.detach_rnn: ", *given.detach_rnn ? "True" : "False", " stands for --dmt.grad ",
+          name_of(grad), ", got --dmt.grad ", name_of(config.dmt.grad), " too");
+  config.dmt.grad = grad;
+}
+
+// --- settings that must fit each other ----------------------------------------------------------
+
+void check_model(const char* name, const ModelConfig& model) {
+  require(model.mem_size == model.mem_tokens * model.d_model, "--", name,
+          ".mem_size: must be mem_tokens * d_model = ", model.mem_tokens, " * ", model.d_model,
+          " = ", model.mem_tokens * model.d_model, ", got ", model.mem_size);
+}
+
+/// `is_copied`: whether the readout starts as a copy of the teacher's decoder.
+void check_pair(const RnnConfig& rnn, const TeacherConfig& teacher, bool is_copied) {
+  const auto equal = [](const char* name, int64_t of_rnn, int64_t of_teacher) {
+    require(of_rnn == of_teacher, "--rnn.", name, ": must be --teacher.", name, ", ", of_teacher,
+            ", got ", of_rnn);
+  };
+  equal("vocab_size", rnn.vocab_size, teacher.vocab_size);
+  equal("mem_tokens", rnn.mem_tokens, teacher.mem_tokens);
+  equal("d_model", rnn.d_model, teacher.d_model);
+  if (!is_copied) return;
+  equal("decoder_depth", rnn.decoder_depth, teacher.decoder_depth);
+  equal("n_heads", rnn.n_heads, teacher.n_heads);
+  equal("rotary_pos_emb", rnn.rotary_pos_emb, teacher.rotary_pos_emb);
+}
+
+void check_smt(const SmtConfig& smt) {
+  require(smt.T >= smt.Tc + smt.Tf, "--smt.T: must be at least Tc + Tf = ", smt.Tc, " + ", smt.Tf,
+          " = ", smt.Tc + smt.Tf, ", got ", smt.T);
+  require(smt.hot_rnn || smt.hot_teacher,
+          "--smt.hot_rnn: must be True unless --smt.hot_teacher is, got False for both: nothing "
+          "would be trained");
+}
+
+void check_dmt(const DmtConfig& dmt) {
+  require(dmt.T >= dmt.Tc + dmt.Td - 1, "--dmt.T: must be at least Tc + Td - 1 = ", dmt.Tc, " + ",
+          dmt.Td, " - 1 = ", dmt.Tc + dmt.Td - 1, ", got ", dmt.T);
+  require(dmt.k <= dmt.Td, "--dmt.k: must be at most Td = ", dmt.Td, ", got ", dmt.k);
+  require(dmt.hot_rnn, "--dmt.hot_rnn: must be True, got False: nothing would be trained");
+}
+
+/// A checkpoint to load must not be among what --overwrite removes.
+void check_overwrite(const RunConfig& run, const char* flag,
+                     const std::optional<std::string>& path) {
+  if (!run.overwrite || !path) return;
+  const auto full = [](const std::string& name) {
+    return fs::weakly_canonical(fs::absolute(name));
+  };
+  const fs::path inside = full(*path).lexically_relative(full(run.save_dir));
+  require(inside != "." && *inside.begin() != "checkpoints",
+          "--overwrite: would remove the run in --save_dir, ", run.save_dir, ", which ", flag,
+          " is to be loaded from");
+}
+
+void check_config(const TrainConfig& config) {
+  const RunConfig& run = config.run;
+  const OptimizerConfig& optimizer = config.optimizer;
+  require(!run.dataset.empty(),
+          "--dataset: is missing; kjv, text:FILE, npy:TRAIN,TEST, or NAME for "
+          "data/NAME/{train,test}.npy");
+  require(!run.save_dir.empty(), "--save_dir: is missing; the folder where the run is written");
+  check_overwrite(run, "--load_rnn_path", run.load_rnn_path);
+  check_overwrite(run, "--load_teacher_path", run.load_teacher_path);
+  require(optimizer.batch_size % optimizer.grad_accum_steps == 0,
+          "--grad_accum_steps: must divide --batch_size, ", optimizer.batch_size, ", got ",
+          optimizer.grad_accum_steps);
+  check_model("rnn", config.rnn);
+  if (config.method == "bptt") return;
+  check_model("teacher", config.teacher);
+  check_pair(config.rnn, config.teacher, config.method == "smt");
+  if (config.method == "smt") check_smt(config.smt);
+  if (config.method == "dmt") check_dmt(config.dmt);
+}
+
+const char* description_of(const std::string& method) {
+  if (method == "smt") return "Trains a teacher and an RNN by supervised memory training (SMT).";
+  if (method == "dmt") return "Trains an RNN on its own memories against a frozen teacher (DMT).";
+  return "Trains an RNN by backpropagation through time (BPTT).";
+}
+
+}  // namespace
+
+TrainConfig default_config(const std::string& method) {
+  TrainConfig config;
+  config.method = method;
+  if (method != "smt") config.optimizer.batch_size = 32;
+  if (method == "dmt") {
+    config.run.n_iters = 1'500;
+    config.run.log_every = 10;
+  }
+  return config;
+}
+
+std::optional<TrainConfig> parse_train_flags(const std::string& method, int argc,
+                                             const char* const* argv) {
+  TrainConfig config = default_config(method);
+  Compatibility compatibility;
+  Flags flags("train_" + method, description_of(method));
+  for_each_setting(config, [&](const Setting& setting, auto& value) { flags.add(setting, value); });
+  flags.add_config_file();
+  compatibility.add_to(flags, method);
+  if (!flags.parse(argc, argv)) return std::nullopt;
+  apply(compatibility, flags, config);
+  check_config(config);
+  return config;
+}
+
+int run_program(const char* program, const std::function<void()>& body) try {
+  body();
+  return 0;
+} catch (const UsageError& error) {
+  std::fprintf(stderr, "%s: %s\n", program, error.what());
+  return 2;
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "%s: %s\n", program, error.what());
+  return 1;
+}
+
+}  // namespace loopless
