@@ -25,10 +25,11 @@ constexpr std::pair<const char*, DType> kTypes[] = {
 struct Entry {
   std::string name;
   std::optional<DType> dtype;
-  std::optional<std::vector<int64_t>> shape, offsets;
+  bool has_shape = false;
+  std::vector<int64_t> shape, offsets;  // offsets: begin and end, or empty until they were read
 
-  int64_t begin() const { return (*offsets)[0]; }
-  int64_t end() const { return (*offsets)[1]; }
+  int64_t begin() const { return offsets[0]; }
+  int64_t end() const { return offsets[1]; }
 };
 
 /// Follows the header as it is parsed, and throws at the first thing that does not belong there:
@@ -46,13 +47,14 @@ class HeaderReader : public nlohmann::json_sax<json> {
     if (place_ == Place::kStart) return enter(Place::kNames);
     if (place_ != Place::kNames) fail(subject(), " must not be an object");
     if (name_ == kMetadata) return enter(Place::kMetadata);
-    entry_ = {name_, {}, {}, {}};
+    entry_ = Entry();
+    entry_.name = name_;
     return enter(Place::kEntry);
   }
 
   bool end_object() override {
     if (place_ == Place::kEntry) {
-      if (!entry_.dtype || !entry_.shape || !entry_.offsets) {
+      if (!entry_.dtype || !entry_.has_shape || entry_.offsets.empty()) {
         fail(quoted(name_), " must have dtype, shape and data_offsets");
       }
       entries.push_back(std::move(entry_));
@@ -73,9 +75,9 @@ class HeaderReader : public nlohmann::json_sax<json> {
     } else if (key == "dtype") {
       is_new = !entry_.dtype;
     } else if (key == "shape") {
-      is_new = !std::exchange(entry_.shape, std::vector<int64_t>());
+      is_new = !std::exchange(entry_.has_shape, true);
     } else if (key == "data_offsets") {
-      is_new = !std::exchange(entry_.offsets, std::vector<int64_t>());
+      is_new = entry_.offsets.empty();
     } else {
       fail(subject(), " is no field of a tensor");
     }
@@ -90,7 +92,7 @@ class HeaderReader : public nlohmann::json_sax<json> {
   }
 
   bool end_array() override {
-    if (place_ == Place::kOffsets && entry_.offsets->size() != 2) {
+    if (place_ == Place::kOffsets && entry_.offsets.size() != 2) {
       fail(subject(), " must have two numbers");
     }
     return enter(Place::kEntry);
@@ -99,7 +101,7 @@ class HeaderReader : public nlohmann::json_sax<json> {
   bool number_unsigned(number_unsigned_t number) override {
     const bool is_shape = place_ == Place::kShape;
     if (!is_shape && place_ != Place::kOffsets) fail(subject(), " must not be a number");
-    std::vector<int64_t>& list = is_shape ? *entry_.shape : *entry_.offsets;
+    std::vector<int64_t>& list = is_shape ? entry_.shape : entry_.offsets;
     if (list.size() == (is_shape ? Shape::kMaxRank : 2)) fail(subject(), " has too many numbers");
     if (number > INT64_MAX) fail(subject(), ": ", number, " is too large");
     list.push_back(static_cast<int64_t>(number));
@@ -186,12 +188,12 @@ std::string_view header_text(const MappedFile& file) {
 void check_places(const std::string& path, std::vector<Entry>& entries, int64_t data_bytes) {
   for (const Entry& entry : entries) {
     const std::string name = printable(entry.name);
-    CHECK(Shape::is_valid(*entry.shape), path, ": \"", name, "\" has too many elements");
+    CHECK(Shape::is_valid(entry.shape), path, ": \"", name, "\" has too many elements");
     CHECK(entry.begin() <= entry.end(), path, ": \"", name, "\" ends at byte ", entry.end(),
           ", before its begin ", entry.begin(), "; save it again");
     CHECK(entry.end() <= data_bytes, path, ": \"", name, "\" ends at byte ", entry.end(),
           " behind the header, the file at byte ", data_bytes, "; copy it again");
-    const Shape shape(entry.shape->data(), static_cast<int>(entry.shape->size()));
+    const Shape shape(entry.shape.data(), static_cast<int>(entry.shape.size()));
     CHECK(entry.end() - entry.begin() == shape.numel() * size_of(*entry.dtype), path, ": \"", name,
           "\" is ", *entry.dtype, " ", shape, " and needs ", shape.numel() * size_of(*entry.dtype),
           " bytes, but has ", entry.end() - entry.begin(), "; save it again");
@@ -252,7 +254,7 @@ SafetensorsFile read_safetensors(const std::string& path) {
   SafetensorsFile result;
   result.metadata = std::move(header.metadata);
   for (Entry& entry : header.entries) {
-    const Shape shape(entry.shape->data(), static_cast<int>(entry.shape->size()));
+    const Shape shape(entry.shape.data(), static_cast<int>(entry.shape.size()));
     const Tensor x = Tensor::empty(shape, *entry.dtype);
     if (x.bytes() > 0) std::memcpy(x.raw(), data + entry.begin(), x.bytes());
     result.tensors.emplace(std::move(entry.name), x);
