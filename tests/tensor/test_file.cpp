@@ -3,8 +3,8 @@
 #include <sys/stat.h>
 
 #include "tensor/file.h"
+#include "tests/support/files.h"
 #include "tests/support/op_test.h"
-#include "tests/tensor/files.h"
 
 namespace loopless::testing {
 namespace {

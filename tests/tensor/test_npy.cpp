@@ -1,6 +1,6 @@
 #include "tensor/npy.h"
+#include "tests/support/files.h"
 #include "tests/support/op_test.h"
-#include "tests/tensor/files.h"
 
 namespace loopless::testing {
 namespace {

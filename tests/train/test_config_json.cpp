@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tensor/error.h"
-#include "tests/tensor/files.h"
+#include "tests/support/files.h"
 #include "train/config_json.h"
 #include "train/flags.h"
 

@@ -9,7 +9,7 @@
 
 #include "tensor/error.h"
 #include "tensor/npy.h"
-#include "tests/tensor/files.h"
+#include "tests/support/files.h"
 #include "train/data/dataset.h"
 
 namespace loopless {

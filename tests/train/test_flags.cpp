@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/tensor/files.h"
+#include "tests/support/files.h"
 #include "train/config_json.h"
 #include "train/flags.h"
 

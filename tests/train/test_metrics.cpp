@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "tensor/error.h"
-#include "tests/tensor/files.h"
+#include "tests/support/files.h"
 #include "train/metrics.h"
 
 namespace loopless {

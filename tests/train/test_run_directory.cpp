@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tensor/error.h"
-#include "tests/tensor/files.h"
+#include "tests/support/files.h"
 #include "train/run_directory.h"
 
 namespace loopless {
