@@ -17,14 +17,17 @@ namespace loopless {
 /// Types    x, weight, bias, y: f32.
 /// Saves    x if weight needs a gradient, weight if x does.
 /// Throws   Error if a shape does not fit or a type differs.
-/// Numerics products as in ops/linear/matmul.h; dbias from one f32 sum for each of 64 blocks of
-///          rows. The same for any number of threads; a row of y does not depend on the others.
+/// Numerics products as in ops/linear/matmul.h: by our own kernel they are the same for any number
+///          of threads, and a row of y does not depend on the others; by oneDNN (AVX-512) neither
+///          is promised. dbias from one f32 sum for each of 64 blocks of rows, for any number of
+///          threads.
 /// Source   none: the affine map; weight as rows of outputs, the layout of published weights.
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
 
 /// While one lives, `linear` on this thread, forward and backward, rearranges each weight it meets
 /// once (PackedMatrix) and reuses that. For loops that call the same layers many times on few
-/// rows. The weights must not be written meanwhile. Inside another one, it does nothing.
+/// rows. The weights must not be written meanwhile. Inside another one, or where oneDNN does the
+/// products, it does nothing.
 class KeepWeightsPacked {
  public:
   KeepWeightsPacked();

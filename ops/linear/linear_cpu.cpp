@@ -8,7 +8,7 @@ namespace loopless::LOOPLESS_ISA {
 
 constexpr int64_t kSerialBelow = 32768;  // elements; less is done before other threads wake up
 
-// Map      kColumnSumBlocks blocks of rows, split over the threads; within a row, lanes over columns.
+// Map      kColumnSumBlocks blocks of rows, split over the threads; in a row, lanes over columns.
 // Memory   Reads each row once; the sums of a block stay in L1. Bandwidth-bound.
 // Numerics f32: rows of a block in order, then the blocks in order, whatever the thread count.
 // Needs    rows contiguous.

@@ -10,7 +10,8 @@
 /// Saves    nothing.
 /// Throws   Error if a size is negative, a leading dimension is shorter than its row, or packed_b
 ///          is not [k, n].
-/// Numerics our own kernel: a sum over p is one chain of fused multiply-adds for each 384 (AVX-512:
+/// Numerics our own kernel: a sum over p is one chain of fused multiply-adds for each 384
+/// (AVX-512:
 ///          256) terms at most, the chains added in order. An element of C depends on its row of A,
 ///          its column of B and k alone: not on the number of threads, and not on how many other
 ///          rows or columns there are. oneDNN promises none of this: the same bytes for the same
@@ -48,9 +49,10 @@ bool matmul_uses_onednn();
 /// The product by our own kernel, for sizes that `matmul` accepts; its sibling is `matmul_onednn`.
 void matmul_own(const Matmul& args);
 
-/// op(B) of many products, rearranged once into the order in which a product reads it. Worth it for
-/// products of few rows: with 34 of them the rearranging takes a fifth of the time. A copy: it does
-/// not follow later changes of b. For our own kernel: where matmul_uses_onednn(), it gains nothing.
+/// op(B) of many products, rearranged once into the order in which a product reads it. Worth it
+/// for products of few rows: with 34 of them the rearranging takes a fifth of the time. A copy: it
+/// does not follow later changes of b. For our own kernel: where matmul_uses_onednn(), it gains
+/// nothing.
 class PackedMatrix {
  public:
   /// The right-hand side that a Matmul with these n, k, b, transpose_b and ldb has.
@@ -70,7 +72,8 @@ struct StridedMatrix {
   const float* data;
   int64_t row_stride, column_stride;
 };
-/// A stored matrix, or its transpose, as a [rows, columns] operand. ld = 0: stored rows are packed.
+/// A stored matrix, or its transpose, as a [rows, columns] operand. ld = 0: stored rows are
+/// packed.
 StridedMatrix strided(const float* data, int64_t rows, int64_t columns, bool transpose, int64_t ld);
 
 /// Writes all of B [k, n] to `panels`, in the order that a product of depth k reads.

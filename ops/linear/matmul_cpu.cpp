@@ -87,7 +87,7 @@ StridedMatrix from(const StridedMatrix& x, int64_t row, int64_t column) {
   return {x.data + row * x.row_stride + column * x.column_stride, x.row_stride, x.column_stride};
 }
 
-/// One register tile, one pass: c[i,j] = sum_p a[i*a_row + p*a_step] b[p][j] + bias[j] + old c[i,j].
+/// One register tile, one pass: c[i,j] = sum_p a[i*a_row + p*a_step] b[p][j] + bias[j] + old c.
 struct Tile {
   const float* a;
   int64_t a_row, a_step;
@@ -154,7 +154,7 @@ void multiply_edge_tile(const Tile& t, int64_t rows, int64_t columns) {
   }
 }
 
-/// All panels of x [.., columns], rows first .. first + depth; for the threads of a parallel region.
+/// All panels of x [.., columns], rows first .. first + depth; for threads of a parallel region.
 template <int kWidth>
 void pack_panels(const StridedMatrix& x, int64_t columns, int64_t first, int64_t depth,
                  float* panels) {

@@ -17,9 +17,9 @@ namespace {
 
 using dnnl::memory;
 
-/// A run meets a few dozen kinds of product; a program that goes on meeting new ones starts afresh
-/// here. As many as oneDNN's own cache holds.
-constexpr size_t kMaxProducts = 1024;
+/// A run meets a few dozen kinds of product. A program that goes on meeting new ones starts afresh
+/// here; oneDNN itself remembers more of them, so that making one again is cheap.
+constexpr size_t kMaxProducts = 256;
 
 /// What a primitive is made for. oneDNN shares the work out among the threads when it is made.
 struct Kind {
@@ -97,7 +97,7 @@ struct Cache {
   dnnl::stream stream{engine};
   std::map<Kind, Product> products;
 
-  Product& product(const Kind& kind) {
+  const Product& product(const Kind& kind) {
     const auto known = products.find(kind);
     if (known != products.end()) return known->second;
     if (products.size() == kMaxProducts) products.clear();
