@@ -1,6 +1,5 @@
 #include "ops/attention/attention.h"
 
-#include <algorithm>
 #include <omp.h>
 
 namespace loopless {

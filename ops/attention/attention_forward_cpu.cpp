@@ -5,7 +5,7 @@
 namespace loopless::LOOPLESS_ISA {
 namespace {
 
-constexpr int64_t kManyHeads = 64;  // feed every thread without cutting heads into parts
+constexpr int64_t kItemsPerThread = 4;  // enough to even out what the threads have to do
 
 /// Turns the scores of N vectors of queries, from `lane` on, into probabilities. row_max and
 /// row_scale: [kAttentionBlock].
@@ -112,7 +112,7 @@ void attend_blocks(const AttentionForward& args, int64_t b, int64_t h, int64_t b
 
 }  // namespace
 
-// Map      One work item a head, or an equal part of its blocks where heads are few. Per block of
+// Map      One work item a head, or a part of its blocks where heads are few. Per block of
 //          queries: scores (lanes over queries), softmax down the keys, then the sum of the values
 //          (lanes over the head).
 // Memory   Keys and values of a head are copied once and stay in L2 with a block's scores, as does
@@ -121,10 +121,10 @@ void attend_blocks(const AttentionForward& args, int64_t b, int64_t h, int64_t b
 // Needs    kAttentionPad a multiple of kLanes; scratch for every thread.
 void attention_forward_cpu(const AttentionForward& args) {
   const AttentionShape& shape = args.shape;
-  const int64_t blocks = block_count(shape);
-  const int64_t heads = shape.batch * shape.heads;
-  const int64_t parts = heads >= kManyHeads ? 1 : blocks;
+  const int64_t blocks = block_count(shape), heads = shape.batch * shape.heads;
   const int64_t work = heads * shape.queries * shape.keys * shape.head_size;
+  const int64_t wanted = kItemsPerThread * omp_get_max_threads() / max_of(1, heads);
+  const int64_t parts = max_of(1, min_of(wanted, blocks));  // of each head
 #pragma omp parallel for schedule(guided) if (work >= kSerialBelow)
   for (int64_t item = 0; item < heads * parts; ++item) {
     const int64_t head = item / parts, part = item % parts;

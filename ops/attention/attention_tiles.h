@@ -11,8 +11,8 @@
 
 namespace loopless::LOOPLESS_ISA {
 
-// The sums of a product that are held in registers: rows x vectors. 24 of 32 registers, or 12 of 16,
-// so that a row of b and an element of a fit beside them.
+// The sums of a product that are held in registers: rows x vectors. 24 of 32 registers, or 12 of
+// 16, so that a row of b and an element of a fit beside them.
 #ifdef __AVX512F__
 constexpr int kScoreRows = 8, kScoreVectors = 3;  // a block of 48 queries is 3 vectors
 constexpr int kHeadRows = 6, kHeadVectors = 4;    // a head of 64 is 4 vectors
@@ -31,8 +31,8 @@ struct Rows {
   int64_t stride;
 };
 
-/// c[i,j] = sum_k a(i,k) b[k,j], or added to c. Rows of b are read in whole vectors: beyond `columns`
-/// they may hold anything.
+/// c[i,j] = sum_k a(i,k) b[k,j], or added to c. Rows of b are read in whole vectors: beyond
+/// `columns` they may hold anything.
 struct Product {
   const float* a;  // a(i,k) = a[i * a_row + k * a_column]
   int64_t a_row, a_column;
@@ -53,8 +53,8 @@ inline void store_edge(const float* tile, int64_t tile_stride, int64_t columns, 
   }
 }
 
-/// M rows and N vectors of c, from row i and column j on. The loops over them are unrolled by order:
-/// left to the compiler, it happens too late for the sums to stay in registers.
+/// M rows and N vectors of c, from row i and column j on. The loops over them are unrolled by
+/// order: left to the compiler, it happens too late for the sums to stay in registers.
 template <int M, int N>
 inline void multiply_tile(const Product& p, int64_t i, int64_t j) {
   const float *a = p.a + i * p.a_row, *b = p.b.data + j;
@@ -187,10 +187,10 @@ inline void transpose(Rows from, int64_t rows, int64_t columns, float* to, int64
   }
 }
 
-/// Whether a head's rows are copied to where they lie close together. As they are, they lie a token
-/// apart, often a multiple of 2 KB, and so fall into a few sets of the cache: reading them for one
-/// block of queries after the other costs more than the copy. And a head that is no whole number of
-/// vectors needs zeros behind its rows.
+/// Whether a head's rows are copied to where they lie close together. As they are, they lie a
+/// token apart, often a multiple of 2 KB, and so fall into a few sets of the cache: reading them
+/// for one block of queries after the other costs more than the copy. And a head that is no whole
+/// number of vectors needs zeros behind its rows.
 inline bool must_pack(const AttentionShape& shape) {
   return shape.queries > kAttentionBlock || shape.head_size % kLanes != 0;
 }
@@ -217,12 +217,12 @@ inline Rows packed(const AttentionShape& shape, Rows from, int64_t rows, float* 
 /// x = 2^(x * factor) for N vectors; relative error below 1.5e-7 for x * factor <= 1; 0 below
 /// 2^-125; NaN stays NaN.
 ///
-/// x * factor = n + f with |f| <= 1/2; 2^f by a polynomial fitted at Chebyshev points (relative error
-/// 3e-9), and n added to its exponent: adding kRound leaves n in the low bits. The vectors go through
-/// each step side by side, because one alone would wait for its own results.
+/// x * factor = n + f with |f| <= 1/2; 2^f by a polynomial fitted at Chebyshev points (relative
+/// error 3e-9), and n added to its exponent: adding kRound leaves n in the low bits. The vectors
+/// go through each step side by side, because one alone would wait for its own results.
 template <int N>
 inline void exp2_scaled(Vec (&x)[N], Vec factor) {
-  typedef int32_t Bits __attribute__((vector_size(sizeof(Vec))));
+  typedef uint32_t Bits __attribute__((vector_size(sizeof(Vec))));
   constexpr float kRound = 12582912.0f;  // 1.5 * 2^23
   constexpr float kPolynomial[] = {1.34004282e-3f, 9.61805668e-3f, 5.55032723e-2f,
                                    2.40226509e-1f, 6.93147207e-1f, 1.0f};
@@ -315,7 +315,8 @@ inline Vec score_factor(const AttentionShape& shape) {
   return spread(1.44269504f / sqrtf(static_cast<float>(shape.head_size)));
 }
 
-/// Calls f.operator()<N>(lane) for pairs of vectors that cover `rows` lanes, and <1> for what is left.
+/// Calls f.operator()<2>(lane) for pairs of vectors that cover `rows` lanes, and <1> for what is
+/// left.
 template <class Function>
 inline void for_each_pair(int64_t rows, const Function& f) {
   const int64_t end = round_up(rows, kLanes);

@@ -131,7 +131,7 @@ TEST(Attention, self_attention_matches_reference) {
   }
 }
 
-// The size of the model's encoder is beyond the reference's time: halves of the queries against all.
+// At the size of the model's encoder, where the naive loop takes too long.
 TEST(Attention, query_windows_equal_rows_of_the_whole) {
   const Sizes n{2, sized(272, 60), sized(272, 60), 2, 64};
   const std::vector<Tensor> inputs = random_inputs(n);
