@@ -9,19 +9,22 @@
 namespace loopless {
 namespace {
 
-/// Cosines and sines of positions 0, 1, ...: [positions, rotated_dims / 2].
+/// Of positions 0, 1, ..., as the kernel reads them: [positions, rotated_dims].
 struct Table {
   Tensor cosines, sines;
 };
 
 Table compute_table(int64_t positions, int64_t rotated_dims, double base) {
-  const int64_t pairs = rotated_dims / 2;
-  const Table table = {Tensor::empty({positions, pairs}), Tensor::empty({positions, pairs})};
-  for (int64_t i = 0; i < pairs; ++i) {
-    const double frequency = std::pow(base, -2.0 * i / rotated_dims);
+  const Table table = {Tensor::empty({positions, rotated_dims}),
+                       Tensor::empty({positions, rotated_dims})};
+  for (int64_t c = 0; c < rotated_dims; c += 2) {
+    const double frequency = std::pow(base, -static_cast<double>(c) / rotated_dims);
     for (int64_t t = 0; t < positions; ++t) {
-      table.cosines.data()[t * pairs + i] = static_cast<float>(std::cos(t * frequency));
-      table.sines.data()[t * pairs + i] = static_cast<float>(std::sin(t * frequency));
+      float* cosines = table.cosines.data() + t * rotated_dims + c;
+      float* sines = table.sines.data() + t * rotated_dims + c;
+      cosines[0] = cosines[1] = static_cast<float>(std::cos(t * frequency));
+      sines[1] = static_cast<float>(std::sin(t * frequency));
+      sines[0] = -sines[1];
     }
   }
   return table;
@@ -60,7 +63,7 @@ void check_inputs(const Tensor& x, const RopeOptions& options) {
 /// Turns x in place, or a copy of it where somebody else holds its storage. Outside the graph.
 Tensor turned(const Tensor& x, const Table& table, const RopeOptions& options, float direction) {
   const Tensor y = x.is_shared() ? x.clone() : x.view(x.shape());
-  const int64_t pairs = options.rotated_dims / 2, first = options.first_position * pairs;
+  const int64_t first = options.first_position * options.rotated_dims;
   rope_cpu({.x = y.data(),
             .cosines = table.cosines.data() + first,
             .sines = table.sines.data() + first,
@@ -69,7 +72,7 @@ Tensor turned(const Tensor& x, const Table& table, const RopeOptions& options, f
             .stride = y.size(2),
             .heads = options.rotated_heads,
             .head_size = options.head_size,
-            .pairs = pairs,
+            .rotated_dims = options.rotated_dims,
             .direction = direction});
   return y;
 }

@@ -13,8 +13,8 @@ struct RopeOptions {
   double base = 10000;
 };
 
-/// y = rope(x): turn each pair of neighbouring dims by an angle that grows with the position, so that
-/// the product of a query and a key depends on their distance.
+/// y = rope(x): turn each pair of neighbouring dims by an angle that grows with the position, so
+/// that the product of a query and a key depends on their distance.
 ///
 ///   angle[t,i]        = (first_position + t) base^(-2i / rotated_dims)
 ///   y[b,t,n,2i]       = x[b,t,n,2i] cos(angle[t,i]) - x[b,t,n,2i+1] sin(angle[t,i])
@@ -36,10 +36,10 @@ Tensor rope(Tensor x, const RopeOptions& options);
 
 struct Rope {
   float* x;              // [sequences * length, stride], turned in place
-  const float* cosines;  // [length, pairs]
-  const float* sines;    // [length, pairs]
+  const float* cosines;  // [length, rotated_dims], each twice: once for either dim of its pair
+  const float* sines;    // [length, rotated_dims], the first of each pair negative
   int64_t sequences, length, stride;
-  int64_t heads, head_size, pairs;
+  int64_t heads, head_size, rotated_dims;
   float direction;  // 1 turns forth, -1 back
 };
 CPU_KERNEL(rope_cpu, Rope);
