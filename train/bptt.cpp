@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ops/concat_rows/concat_rows.h"
+#include "ops/linear/linear.h"
 #include "ops/masked_mean/masked_mean.h"
 #include "train/columns.h"
 #include "train/flops.h"
@@ -68,9 +69,10 @@ BpttBatch make_bptt_batch(const Windows& windows, Piece rows, const BpttConfig& 
 
 BpttResult bptt_step(const Rnn& rnn, const BpttBatch& batch, const BpttConfig& config) {
   const int64_t count = batch.targets.numel();
+  const KeepWeightsPacked same_weights_every_step;
   const Tensor memories = unroll(rnn, batch.tokens, config);
-  // The readout goes backward first, chunk by chunk, and leaves dL/dm_t of all t; then the unrolled
-  // cell goes backward once.
+  // The readout goes backward first, chunk by chunk, and leaves dL/dm_t of all t; then the
+  // unrolled cell goes backward once.
   const bool is_recorded = needs_grad({memories});
   const Tensor read = is_recorded ? leaf(memories) : memories;
   BpttResult r;

@@ -1,6 +1,7 @@
 #include "train/dmt.h"
 
 #include "ops/concat_rows/concat_rows.h"
+#include "ops/linear/linear.h"
 #include "ops/masked_mean/masked_mean.h"
 #include "ops/mse/mse.h"
 #include "ops/weighted_sum/weighted_sum.h"
@@ -22,8 +23,8 @@ Tensor flat_times(const Tensor& memories, int64_t begin, int64_t end) {
   return memories.view_rows(begin, end - begin).view({(end - begin) * s[1], s[2], s[3]});
 }
 
-/// The recorded outcome of the rollout: memories at the label times after 0, [(n-1) B, K, C], and the
-/// memories the readout reads, [Td B, K, C]. Undefined where it needs none.
+/// The recorded outcome of the rollout: memories at the label times after 0, [(n-1) B, K, C], and
+/// the memories the readout reads, [Td B, K, C]. Undefined where it needs none.
 struct Recorded {
   Tensor labelled;
   Tensor read;
@@ -98,7 +99,8 @@ Tensor encode_labels(const Teacher& teacher, const Tensor& contexts, bool has_pa
   const int64_t n = contexts.size(0), B = contexts.size(1), Tc = contexts.size(2);
   const TeacherConfig& config = teacher.config();
   const Tensor labels = Tensor::empty({n, B, config.mem_tokens, config.d_model});
-  // One time after the other: nothing is saved, and activations of a small batch stay in the cache.
+  // One time after the other: nothing is saved, and activations of a small batch stay in the
+  // cache.
   for (int64_t i = 0; i < n; ++i) {
     const Tensor context = contexts.view_rows(i, 1).view({B, Tc});
     at_time(labels, i).copy_from(teacher.encode(context, has_padding));
@@ -108,6 +110,7 @@ Tensor encode_labels(const Teacher& teacher, const Tensor& contexts, bool has_pa
 
 Tensor rollout(const Rnn& rnn, const Tensor& first, const Tensor& tokens) {
   const NoGrad no_graph;
+  const KeepWeightsPacked same_weights_every_step;
   const int64_t n = tokens.size(0), B = first.size(0);
   const Tensor memories = Tensor::empty({n + 1, B, first.size(1), first.size(2)});
   at_time(memories, 0).copy_from(first);
