@@ -25,8 +25,9 @@ thread_local bool recording = true;
 thread_local int64_t next_number = 0;
 thread_local BackwardObserver observer;
 
-/// Producers whose owner is being destroyed. A long chain would otherwise be destroyed recursively,
-/// one stack frame a node; here the outermost destructor frees them one after the other.
+/// Producers whose owner is being destroyed. A long chain would otherwise be destroyed
+/// recursively, one stack frame a node; here the outermost destructor frees them one after the
+/// other.
 thread_local std::vector<std::shared_ptr<Node>>* doomed = nullptr;
 
 void free_later(std::shared_ptr<Node> node) {
@@ -80,8 +81,8 @@ class Queue {
   std::vector<std::shared_ptr<GradMeta>> heap_;
 };
 
-/// Runs one node's backward. An op may get one tensor twice, and its kernel may fill both gradients
-/// in one pass: the second one is gathered apart and then added.
+/// Runs one node's backward. An op may get one tensor twice, and its kernel may fill both
+/// gradients in one pass: the second one is gathered apart and then added.
 void run(const Node& node, const Tensor& dy) {
   const auto& inputs = node.inputs;
   std::map<size_t, GradMeta> apart;

@@ -1,9 +1,9 @@
 /// Compares recorded gradients with finite differences of a float64 reference.
 ///
 /// For a random signed cotangent c, the gradient g of sum(c * y) with respect to the inputs must
-/// agree with central differences of the reference, along random directions over all inputs at once
-/// and, where `every_element` is set, along each single element. Errors are relative to the largest
-/// element of the gradient compared; NaN and a missing gradient count as failure.
+/// agree with central differences of the reference, along random directions over all inputs at
+/// once and, where `every_element` is set, along each single element. Errors are relative to the
+/// largest element of the gradient compared; NaN and a missing gradient count as failure.
 #pragma once
 
 #include <functional>

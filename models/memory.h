@@ -7,8 +7,8 @@
 namespace loopless {
 
 /// h [B, K, C] -> m [B, K, C]: each token scaled to root-mean-square one (`mem_rms_norm`), then
-/// rounded to multiples of `mem_fsq`. Paper, section 3: m_t lives on the same sphere however it was
-/// made.
+/// rounded to multiples of `mem_fsq`. Paper, section 3: m_t lives on the same sphere however it
+/// was made.
 Tensor memory_of(const Tensor& h, const ModelConfig& config);
 
 /// Throws Error unless d_model * mem_tokens == mem_size and all sizes are positive; `name` is

@@ -73,8 +73,8 @@ int64_t count_elements(const NamedParameters& parameters);
 /// Copies the values of `from` into the parameters of the same names, which must be the same list.
 void copy_parameters(const NamedParameters& from, const NamedParameters& into);
 
-/// Copies `from` into the parameters of the same names. Throws Error naming the first parameter that
-/// is missing, superfluous or of another shape; `source` names where they come from.
+/// Copies `from` into the parameters of the same names. Throws Error naming the first parameter
+/// that is missing, superfluous or of another shape; `source` names where they come from.
 void load_parameters(const NamedParameters& into,
                      const std::vector<std::pair<std::string, Tensor>>& from,
                      const std::string& source);

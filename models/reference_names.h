@@ -1,5 +1,5 @@
-/// The reference implementation's parameter names: the one table that relates them to ours, so that
-/// weights trained there can be used here.
+/// The reference implementation's parameter names: the one table that relates them to ours, so
+/// that weights trained there can be used here.
 #pragma once
 
 #include <string>

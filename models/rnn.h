@@ -13,8 +13,9 @@ class Rnn {
 
   const RnnConfig& config() const { return config_; }
 
-  /// m_{t+1} = f(m_t, x_{t+1}): memory [B, K, C] and ids i32 [B, 1] -> memory [B, K, C]. The memory
-  /// tokens and the embedded input pass through full attention; the first K outputs are the memory.
+  /// m_{t+1} = f(m_t, x_{t+1}): memory [B, K, C] and ids i32 [B, 1] -> memory [B, K, C]. The
+  /// memory tokens and the embedded input pass through full attention; the first K outputs are the
+  /// memory.
   Tensor step(const Tensor& memory, const Tensor& ids) const;
   /// Logits of the next token: memory [B, K, C] -> [B, V].
   Tensor readout(const Tensor& memory) const;

@@ -14,9 +14,9 @@ class Teacher {
 
   const TeacherConfig& config() const { return config_; }
 
-  /// m_t = encoder(x): context ids i32 [B, Tc] -> memory [B, K, C]. The embedded context is followed
-  /// by K learned register tokens; their outputs are the memory. With `is_padded`, ids of -1 are
-  /// padding that no token attends to.
+  /// m_t = encoder(x): context ids i32 [B, Tc] -> memory [B, K, C]. The embedded context is
+  /// followed by K learned register tokens; their outputs are the memory. With `is_padded`, ids of
+  /// -1 are padding that no token attends to.
   Tensor encode(const Tensor& context, bool is_padded = false) const;
   /// memory [B, K, C] and future ids i32 [B, n] -> logits [B, n + 1, V] of y_t ... y_{t+n}.
   Tensor decode(const Tensor& memory, const Tensor& future) const;

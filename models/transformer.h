@@ -64,9 +64,9 @@ class Transformer {
  public:
   Transformer(const TransformerShape& shape, Initializer& init);
 
-  /// x [B, T, C] -> [B, kept.count, C]. All layers see all T tokens as keys; queries, output map and
-  /// feed-forward of the last layer are computed for the kept tokens only, since nothing else reads
-  /// the others: the same numbers for less work.
+  /// x [B, T, C] -> [B, kept.count, C]. All layers see all T tokens as keys; queries, output map
+  /// and feed-forward of the last layer are computed for the kept tokens only, since nothing else
+  /// reads the others: the same numbers for less work.
   Tensor forward(const Tensor& x, const TransformerCall& call) const;
 
   /// Appends all parameters in forward order, names starting with `prefix`.

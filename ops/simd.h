@@ -1,9 +1,9 @@
 /// What CPU kernels are written with: one vector type, and exp, log and erf without a library.
 ///
-/// Only kernel files (*_cpu.cpp) include this. They are compiled once for AVX2 and once for AVX-512
-/// inside a namespace of that name; everything here lives in that namespace too, so that no AVX-512
-/// code can be linked into a place that runs on any processor. The scalar functions have no
-/// branches: a loop under `#pragma omp simd` that calls them becomes vector code.
+/// Only kernel files (*_cpu.cpp) include this. They are compiled once for AVX2 and once for
+/// AVX-512 inside a namespace of that name; everything here lives in that namespace too, so that
+/// no AVX-512 code can be linked into a place that runs on any processor. The scalar functions
+/// have no branches: a loop under `#pragma omp simd` that calls them becomes vector code.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ constexpr int kLanes = 16;
 constexpr int kLanes = 8;
 #endif
 
-/// One register of floats. Arithmetic is lane by lane. `s - Vec{}` spreads a scalar at no cost, where
-/// `Vec{} + s` would really add (0 + -0 is not -0).
+/// One register of floats. Arithmetic is lane by lane. `s - Vec{}` spreads a scalar at no cost,
+/// where `Vec{} + s` would really add (0 + -0 is not -0).
 typedef float Vec __attribute__((vector_size(kLanes * sizeof(float))));
 typedef float UnalignedVec __attribute__((vector_size(kLanes * sizeof(float)), aligned(4)));
 
@@ -62,7 +62,8 @@ inline float exp_f32(float x) {
 
 /// ln x for positive, normal x; relative error below 2.5e-7, absolute below 1e-7 near 1.
 ///
-/// x = 2^n f with f in [sqrt(1/2), sqrt(2)); ln f = 2 atanh(s), s = (f - 1) / (f + 1), by its series.
+/// x = 2^n f with f in [sqrt(1/2), sqrt(2)); ln f = 2 atanh(s), s = (f - 1) / (f + 1), by its
+/// series.
 inline float log_f32(float x) {
   const int32_t bits = __builtin_bit_cast(int32_t, x);
   const int32_t shifted = bits - 0x3f3504f3;  // bits of sqrt(1/2)

@@ -8,8 +8,9 @@
 
 namespace loopless {
 
-/// A whole file in memory, read-only; a page is read from disk when it is first touched. Moved, not
-/// copied. The file must not be shortened while it is mapped (replacing it by a rename is fine).
+/// A whole file in memory, read-only; a page is read from disk when it is first touched. Moved,
+/// not copied. The file must not be shortened while it is mapped (replacing it by a rename is
+/// fine).
 class MappedFile {
  public:
   /// Throws Error "PATH: cannot open: REASON".

@@ -14,8 +14,8 @@
 
 namespace loopless {
 
-/// The elements of an .npy file where they are: mapped, read-only, never copied. For data sets that
-/// are larger than memory. Moved, not copied.
+/// The elements of an .npy file where they are: mapped, read-only, never copied. For data sets
+/// that are larger than memory. Moved, not copied.
 class NpyMap {
  public:
   /// Throws Error "PATH: cannot open: REASON" or "PATH: what is wrong with it".

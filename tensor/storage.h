@@ -1,9 +1,9 @@
 /// Blocks of memory, and the caching allocator they come from.
 ///
-/// Sizes are rounded up to one of four classes between consecutive powers of two (below 1 KiB, to a
-/// multiple of 256 bytes), so that at most a fifth of a large block is unused; a freed block waits
-/// in the list of its class for the next request. A training step asks for the same sizes every time,
-/// so after the first steps nothing is taken from the system any more:
+/// Sizes are rounded up to one of four classes between consecutive powers of two (below 1 KiB, to
+/// a multiple of 256 bytes), so that at most a fifth of a large block is unused; a freed block
+/// waits in the list of its class for the next request. A training step asks for the same sizes
+/// every time, so after the first steps nothing is taken from the system any more:
 /// `allocator_stats().system_allocations` stands still.
 #pragma once
 

@@ -1,5 +1,5 @@
-/// Checkpoints: one safetensors file with the weights of all models of a run, its configuration and
-/// its step, written to a temporary name, synced and renamed.
+/// Checkpoints: one safetensors file with the weights of all models of a run, its configuration
+/// and its step, written to a temporary name, synced and renamed.
 #pragma once
 
 #include <memory>

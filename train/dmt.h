@@ -7,11 +7,12 @@
 ///   L_readout = mean over t < Td of CE(readout(m^_t), y[Tc-1+t])
 ///   loss      = coef_dyn L_dyn + coef_readout L_readout
 ///
-/// With `grad` detach each step's input memory is taken as given, so a gradient reaches back one step
-/// and the work splits in two phases: (1) the rollout, sequential, without a graph; (2) one batched
-/// step over the (m^_{t-1}, x) pairs whose result carries loss, and one batched readout. Phase 2 is as
-/// parallel as SMT. With `grad` full_bptt the rollout is recorded and the gradient goes through it.
-/// The terms that a frozen teacher turns into constants (decoder, uniformity) are not computed.
+/// With `grad` detach each step's input memory is taken as given, so a gradient reaches back one
+/// step and the work splits in two phases: (1) the rollout, sequential, without a graph; (2) one
+/// batched step over the (m^_{t-1}, x) pairs whose result carries loss, and one batched readout.
+/// Phase 2 is as parallel as SMT. With `grad` full_bptt the rollout is recorded and the gradient
+/// goes through it. The terms that a frozen teacher turns into constants (decoder, uniformity) are
+/// not computed.
 #pragma once
 
 #include "models/rnn.h"

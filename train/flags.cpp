@@ -62,7 +62,8 @@ bool Flags::parse(int argc, const char* const* argv) try {
   throw UsageError(error.what());
 }
 
-// --- the flags of the trainers -------------------------------------------------------------------
+// --- the flags of the trainers
+// -------------------------------------------------------------------
 
 namespace {
 

@@ -24,8 +24,8 @@ struct DrawKey {
   int64_t step = 0;
 };
 
-/// Loss terms by name, each f32 [1]; the first is "loss", whose gradient is taken. Over the pieces of
-/// a batch they add up to the batch's value.
+/// Loss terms by name, each f32 [1]; the first is "loss", whose gradient is taken. Over the pieces
+/// of a batch they add up to the batch's value.
 using LossTerms = std::vector<std::pair<std::string, Tensor>>;
 
 class Method {
@@ -34,8 +34,8 @@ class Method {
 
   /// Parameters, in the order and groups in which FlatParameters takes them.
   virtual std::vector<ParameterGroup> groups() = 0;
-  /// The loss terms of one piece of a batch. Where recording is on (no NoGrad lives), also adds the
-  /// gradient of its share of the batch's loss to the parameters.
+  /// The loss terms of one piece of a batch. Where recording is on (no NoGrad lives), also adds
+  /// the gradient of its share of the batch's loss to the parameters.
   virtual LossTerms run(const Windows& batch, Piece piece, DrawKey draw) = 0;
   /// Tokens of a window (T), and how many of them one step learns from, for rates.
   virtual int64_t window_length() const = 0;

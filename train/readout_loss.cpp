@@ -10,8 +10,8 @@
 namespace loopless {
 namespace {
 
-/// Floats of memory in one chunk: 16,384 tokens of width 256. Its saved activations, about 14 floats
-/// for each of these and layer, then stay below a gigabyte at the paper's depth of four.
+/// Floats of memory in one chunk: 16,384 tokens of width 256. Its saved activations, about 14
+/// floats for each of these and layer, then stay below a gigabyte at the paper's depth of four.
 constexpr int64_t kChunkFloats = int64_t{1} << 22;
 
 }  // namespace

@@ -23,9 +23,9 @@ struct ReadoutResult {
 /// loss = sum_valid CE(readout(m_n), y_n) / count, in one pass.
 ReadoutResult readout_loss(const Rnn& rnn, const ReadoutInput& input);
 
-/// The same number, computed in chunks whose activations fit in memory; where recording is on, each
-/// chunk's gradient, times `coefficient`, is added right away to the readout's parameters and to
-/// `memories` if that is a leaf. The returned loss is outside the graph.
+/// The same number, computed in chunks whose activations fit in memory; where recording is on,
+/// each chunk's gradient, times `coefficient`, is added right away to the readout's parameters and
+/// to `memories` if that is a leaf. The returned loss is outside the graph.
 Tensor readout_loss_and_gradient(const Rnn& rnn, const ReadoutInput& input, double coefficient);
 
 }  // namespace loopless

@@ -7,7 +7,8 @@
 
 namespace loopless {
 
-/// lr at step s, counted from 0, of n_iters. With w = n_iters / 100 steps of warm-up (rounded down):
+/// lr at step s, counted from 0, of n_iters. With w = n_iters / 100 steps of warm-up (rounded
+/// down):
 ///
 ///   constant         lr
 ///   warmup_constant  lr s / w while s < w (the first step's is 0), then lr

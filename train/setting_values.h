@@ -1,7 +1,7 @@
 /// Values of settings as words of a command line and as JSON, read strictly.
 ///
-/// A value is one word ("64", "True", "None") or two ("0.9 0.95"). What is not wholly the value, or
-/// outside of its range, is refused: "12abc", "nan", "1.5" for a whole number.
+/// A value is one word ("64", "True", "None") or two ("0.9 0.95"). What is not wholly the value,
+/// or outside of its range, is refused: "12abc", "nan", "1.5" for a whole number.
 #pragma once
 
 #include <array>

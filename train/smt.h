@@ -30,8 +30,8 @@ struct SmtBatch {
   double share = 1;          // of the whole batch's rows
 };
 
-/// Cuts piece `rows` of `windows`, drawing the rows of L_unif from `draw`. Throws Error if the windows
-/// are shorter than Tc + Tf or a token that the cell reads is padding.
+/// Cuts piece `rows` of `windows`, drawing the rows of L_unif from `draw`. Throws Error if the
+/// windows are shorter than Tc + Tf or a token that the cell reads is padding.
 SmtBatch make_smt_batch(const Windows& windows, Piece rows, const SmtConfig& config,
                         const ModelConfig& model, DrawKey draw);
 

@@ -1,7 +1,7 @@
 /// Settings from a TOML file: `[smt]` and `Tc = 64` are the flag `--smt.Tc 64`.
 ///
-/// Tables of one level and dotted keys, with numbers, true and false, texts without '#', and arrays
-/// of numbers. There is no null in TOML: write "None".
+/// Tables of one level and dotted keys, with numbers, true and false, texts without '#', and
+/// arrays of numbers. There is no null in TOML: write "None".
 #pragma once
 
 #include <set>

@@ -42,8 +42,8 @@ class Run {
         optimizer_(parameters_, config.optimizer, config.run.n_iters),
         test_windows_(
             fixed_windows(dataset_.test, method.window_length(), config.run.test_windows)),
-        // The first batch is drawn here, so that a data set that is too short is refused before the
-        // run directory is touched.
+        // The first batch is drawn here, so that a data set that is too short is refused before
+        // the run directory is touched.
         next_batch_(batch(0)),
         directory_(RunDirectory::create(config.run.save_dir, config.run.overwrite)),
         metrics_(directory_.metrics(), config.run.n_iters),

@@ -14,8 +14,8 @@ struct TrainSummary {
   double seconds = 0;  // of wall time, over the loop
 };
 
-/// Trains `method` as `config` says: opens the data set, makes the run directory, steps, logs, tests
-/// and saves. `saved` is what a checkpoint holds: all parameters of all models of the run.
+/// Trains `method` as `config` says: opens the data set, makes the run directory, steps, logs,
+/// tests and saves. `saved` is what a checkpoint holds: all parameters of all models of the run.
 /// Throws Error for whatever makes the run impossible, before anything is overwritten, and if the
 /// loss is no longer finite at a log line.
 TrainSummary train(const TrainConfig& config, Method& method, const NamedParameters& saved);

@@ -33,7 +33,8 @@ struct AdamWOptions {
 /// Shapes   parameters, grads, m, v [N]; lr, step, clip_factor [1]; N = 0 is legal.
 /// Types    step: i32; all else f32; the coefficients are computed in f64.
 /// Saves    nothing.
-/// Throws   Error if a shape or type differs, a beta is outside [0, 1), epsilon is not positive, or
+/// Throws   Error if a shape or type differs, a beta is outside [0, 1), epsilon is not positive,
+/// or
 ///          weight_decay is negative.
 /// Numerics error <= 2x the naive f32 loop (against f64); the same for any number of threads, and
 ///          for slices that start at multiples of kAdamWBlock.

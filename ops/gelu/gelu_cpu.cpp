@@ -5,8 +5,8 @@
 namespace loopless::LOOPLESS_ISA {
 namespace {
 
-/// Elements of one block. Blocks are cut independently of the threads, so that an element is always
-/// computed by the same code, in a vector or in the remainder.
+/// Elements of one block. Blocks are cut independently of the threads, so that an element is
+/// always computed by the same code, in a vector or in the remainder.
 constexpr int64_t kBlock = 4096;
 constexpr int64_t kSerialBelow = 2 * kBlock;
 

@@ -15,8 +15,8 @@ struct MaskedMeanOptions {
 ///   y          = sum over valid (b, j) of gamma^j loss[b,j] / count
 ///   dloss[b,j] = dy gamma^j / count where targets[b,j] is valid, else 0
 ///
-/// A target is valid if it is not negative; j is its position in the row. The divisor is the number
-/// of valid targets, not the sum of gamma^j; if there are none, y and the gradient are 0.
+/// A target is valid if it is not negative; j is its position in the row. The divisor is the
+/// number of valid targets, not the sum of gamma^j; if there are none, y and the gradient are 0.
 /// Gradient accumulation gives `count`: the pieces of a batch, each divided by the count of the
 /// whole batch, add up to its mean.
 ///

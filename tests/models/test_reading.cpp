@@ -6,8 +6,8 @@
 namespace loopless::testing {
 namespace {
 
-/// memory = encoder(x[0 : 12]); logits_0 = readout(memory); then one step of the cell for each token:
-/// nine predictions need eight updates.
+/// memory = encoder(x[0 : 12]); logits_0 = readout(memory); then one step of the cell for each
+/// token: nine predictions need eight updates.
 TEST(Reading, golden) {
   const Golden golden("read");
   GoldenModels models;

@@ -66,7 +66,8 @@ TEST(Transformer, errors) {
                "transformer: tokens [8, 8 + 4) are outside [2, 11, 24]");
 }
 
-/// The encoder sees a set of (token, position) pairs: what stands in a padded place does not matter.
+/// The encoder sees a set of (token, position) pairs: what stands in a padded place does not
+/// matter.
 TEST(Teacher, padding_is_invisible) {
   TeacherConfig config;
   config.vocab_size = 7;

@@ -31,7 +31,8 @@ TEST(ConcatRows, matches_reference) {
 
 TEST(ConcatRows, gradient) {
   expect_gradient(concat_rows, reference, random_inputs({2, 1, 3}), true);
-  // The gradients are views of one dy. A later contribution must not be added into the neighbour's.
+  // The gradients are views of one dy. A later contribution must not be added into the
+  // neighbour's.
   const Tensor a = leaf(Tensor::zeros({2})), b = leaf(Tensor::zeros({2}));
   const Tensor y = concat_rows({add(a, a), b, a});
   backward_from(y, Tensor::from<float>({6}, {1, 2, 3, 4, 5, 6}));

@@ -26,8 +26,8 @@ TEST(Fsq, matches_reference) {
   expect_same_bytes(fsq(ties, 0.5f), {0.0f, 1.0f, 1.0f, -0.0f, -1.0f, -1.0f});
 }
 
-// The derivative of a step function is zero almost everywhere: finite differences do not apply. The
-// contract is that dx is dy, exactly.
+// The derivative of a step function is zero almost everywhere: finite differences do not apply.
+// The contract is that dx is dy, exactly.
 TEST(Fsq, gradient) {
   const Tensor x = leaf(random_tensor({5, 33}, 2)), dy = random_tensor({5, 33}, 3);
   backward_from(fsq(x, 0.5f), dy);

@@ -48,7 +48,8 @@ class Golden {
   SafetensorsFile file_;
 };
 
-/// The models of the golden files with their weights; `memory` changes what mem_fsq, mem_rms_norm are.
+/// The models of the golden files with their weights; `memory` changes what mem_fsq, mem_rms_norm
+/// are.
 struct GoldenModels {
   explicit GoldenModels(const ModelConfig& memory = {});
   Teacher teacher;

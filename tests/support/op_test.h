@@ -4,8 +4,8 @@
 ///
 ///   auto reference = [=]<class S>(const std::vector<std::vector<S>>& in) { return std::vector<S>...; };
 ///
-/// In double it is the truth; in float it shows what error the naive loop makes, and an op may make
-/// twice that.
+/// In double it is the truth; in float it shows what error the naive loop makes, and an op may
+/// make twice that.
 #pragma once
 
 #include <algorithm>

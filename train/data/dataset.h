@@ -28,8 +28,8 @@ struct Dataset {
 };
 
 /// Opens both splits and looks at every token once (unless vocab_size is 256 or more).
-/// Throws Error, naming the file, if one is missing, cannot be read or is no such array, or holds a
-/// token that is not below vocab_size (with its offset in tokens).
+/// Throws Error, naming the file, if one is missing, cannot be read or is no such array, or holds
+/// a token that is not below vocab_size (with its offset in tokens).
 Dataset open_dataset(const std::string& spec, int64_t vocab_size);
 
 }  // namespace loopless

@@ -1,0 +1,22 @@
+#include "ops/gelu/gelu.h"
+#include "tools/bench/suite.h"
+
+namespace loopless::bench {
+namespace {
+
+// Bytes: forward x, y; backward x, dy, dx.
+void list(Suite& suite, Size size, int64_t rows, int64_t columns) {
+  const auto count = static_cast<double>(rows * columns);
+  suite.add_op({"gelu/" + dims({rows, columns}), size, floats(2 * count), floats(3 * count), [=] {
+                  const Tensor x = activation({rows, columns});
+                  return OpCase{{x}, [=] { return gelu(x); }};
+                }});
+}
+
+const Registration registration([](Suite& suite) {
+  list(suite, Size::kPaper, 34816, 1024);
+  list(suite, Size::kQuick, 4608, 256);
+});
+
+}  // namespace
+}  // namespace loopless::bench
