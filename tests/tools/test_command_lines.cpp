@@ -1,0 +1,123 @@
+// build/generate and build/evaluate on a run that is written here.
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "tensor/npy.h"
+#include "tests/support/op_test.h"
+#include "tests/tools/run_tool.h"
+#include "tests/tools/tiny_models.h"
+#include "tools/evaluation.h"
+#include "tools/generation.h"
+#include "tools/prompt.h"
+#include "tools/utf8_stream.h"
+
+namespace loopless::testing {
+namespace {
+
+constexpr int64_t kVocab = 128;
+
+/// The folder of a run with one checkpoint, and its data set of random bytes.
+class CommandLines : public ::testing::Test {
+ protected:
+  CommandLines() : models_(tiny_models("smt", 4, kVocab)) {
+    for (const char* split : {"train", "test"}) {
+      std::vector<uint8_t> bytes(100);
+      for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<uint8_t>(i * i % kVocab);
+      write_npy(folder_.at(std::string(split) + ".npy"), Tensor::from({100}, bytes));
+    }
+    models_.config.run.dataset = "npy:" + folder_.at("train.npy") + "," + folder_.at("test.npy");
+    std::filesystem::create_directories(folder_.at("run/checkpoints"));
+    NamedParameters all = models_.rnn->parameters();
+    for (const NamedParameter& one : models_.teacher->parameters()) all.push_back(one);
+    write_checkpoint(checkpoint_path(folder_.at("run"), 3), models_.config, 3, all);
+  }
+
+  Outcome run(const std::string& tool, const std::string& flags) {
+    return run_command(build_folder() + "/" + tool + " --load " + folder_.at("run") + " " + flags);
+  }
+  void expect_error(const std::string& tool, const std::string& flags, int status,
+                    const std::string& message) {
+    const Outcome outcome = run(tool, flags);
+    EXPECT_EQ(outcome.output, tool + ": " + message + "\n");
+    EXPECT_EQ(outcome.status, status);
+  }
+  /// What the library writes after `prompt`.
+  std::string expected_text(const std::string& prompt, MemorySource source,
+                            const GenerationConfig& config) {
+    const auto tokens = prompt_from_bytes(prompt, kVocab, "prompt");
+    Utf8Stream text;
+    std::string result;
+    generate(*models_.rnn, read_prompt(models_, tokens, source), config,
+             [&](uint8_t byte) { result += text.push(byte); });
+    return result + text.finish();
+  }
+
+  TemporaryFolder folder_;
+  Models models_;
+};
+
+TEST_F(CommandLines, generate_writes_what_the_library_writes) {
+  const Outcome first = run("generate", "--prompt 'In the' --length 30 --seed 7");
+  EXPECT_EQ(first.status, 0);
+  EXPECT_EQ(first.output,
+            expected_text("In the", MemorySource::kTeacher, {.length = 30, .seed = 7}));
+
+  folder_.write("prompt.txt", "In the");
+  const Outcome second = run("generate", "--prompt_file " + folder_.at("prompt.txt") +
+                                             " --memory zero --echo True --length 30 --top_k 5 "
+                                             "--top_p 0.9 --temperature 2");
+  EXPECT_EQ(second.output,
+            "In the" + expected_text("In the", MemorySource::kZero,
+                                     {.length = 30,
+                                      .sampling = {.temperature = 2, .top_k = 5, .top_p = 0.9}}));
+
+  // Tokens 7 ... 10 of the held-out text: 49, 64, 81, 100.
+  EXPECT_EQ(run("generate", "--offset 7 --echo True --length 1").output.substr(0, 4), "1@Qd");
+}
+
+TEST_F(CommandLines, generate_errors) {
+  expect_error("generate", "--prompt Ä", 1,
+               "--prompt: byte 195 at offset 0 must be below the model's vocabulary, 128");
+  expect_error("generate", "--offset 97", 1,
+               folder_.at("test.npy") +
+                   ": a prompt of 4 tokens from offset 97 on ends after the last of 100 tokens");
+  expect_error("generate", "--memory none", 2, "--memory: must be teacher or zero, got 'none'");
+  expect_error("generate", "--prompt a --dataset kjv", 2,
+               "--prompt, --prompt_file and --dataset: only one may be given");
+  expect_error("generate", "--top_p 0", 2, "--top_p: must be a number above 0, at most 1, got '0'");
+  expect_error("generate", "--prompt a >/dev/full", 1, "cannot write to the standard output");
+}
+
+TEST_F(CommandLines, evaluate_writes_what_the_library_measures) {
+  const Outcome outcome = run("evaluate", "--windows 5 --length 12 --json " + folder_.at("e.json"));
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_NE(outcome.output.find("smt, step 3; 5 windows of 4 + 12 tokens"), std::string::npos)
+      << outcome.output;
+  const Evaluation expected = evaluate(models_, open_dataset(models_.config.run.dataset, kVocab),
+                                       {.windows = 5, .length = 12, .context = 4});
+  const nlohmann::json json = nlohmann::json::parse(folder_.read("e.json"));
+  EXPECT_EQ(json["unigram"], expected.unigram);
+  EXPECT_EQ(json["teacher"]["bits"], expected.teacher->mean());
+  EXPECT_EQ(json["rnn"]["bits"], expected.rnn.mean());
+  EXPECT_EQ(json["rnn"]["bits_first8"], expected.rnn.first8());
+  EXPECT_EQ(json["rnn"]["bits_last32"], expected.rnn.last32());
+  EXPECT_EQ(json["rnn"]["by_position"], expected.rnn.by_position);
+  EXPECT_EQ(json["drift"], expected.drift);
+}
+
+TEST_F(CommandLines, evaluate_errors) {
+  expect_error("evaluate", "--dataset text:/nowhere/t", 1,
+               "/nowhere/t: cannot open: No such file or directory");
+  expect_error("evaluate", "--length 200", 1,
+               folder_.at("test.npy") +
+                   ": a split of 100 tokens is shorter than one window of T + 1 = 204; use a "
+                   "smaller T or more data");
+  expect_error("evaluate", "--batch 0", 2,
+               "--batch: must be a whole number from 1 to 2147483647, got '0'");
+}
+
+}  // namespace
+}  // namespace loopless::testing
