@@ -11,9 +11,12 @@ int main(int argc, char** argv) {
     if (!config) return;
     Teacher teacher(config->teacher, config->run.seed);
     Rnn rnn(config->rnn, config->run.seed);
-    if (config->run.load_teacher_path) {
-      load_weights(teacher.parameters(), *config->run.load_teacher_path);
+    if (!config->run.load_teacher_path) {
+      throw UsageError(
+          "--load_teacher_path: must name a run or a checkpoint, since DMT's labels are a trained "
+          "teacher's memories; train one with train_smt");
     }
+    load_weights(teacher.parameters(), *config->run.load_teacher_path);
     if (config->run.load_rnn_path) load_weights(rnn.parameters(), *config->run.load_rnn_path);
     Dmt dmt(teacher, rnn, config->dmt);
     NamedParameters saved = rnn.parameters();

@@ -6,7 +6,7 @@
 #include <omp.h>
 #include <optional>
 
-#include "autograd/accumulate.h"
+#include "ops/weighted_sum/weighted_sum.h"
 #include "tensor/isa.h"
 #include "tensor/storage.h"
 #include "train/checkpoint.h"
@@ -98,7 +98,10 @@ LossTerms Run::run_pieces(const Windows& windows, DrawKey draw) {
       sum = terms;
       continue;
     }
-    for (size_t n = 0; n < terms.size(); ++n) accumulate_into(sum[n].second, terms[n].second);
+    // Into new tensors: two terms may share one.
+    for (size_t n = 0; n < terms.size(); ++n) {
+      sum[n].second = weighted_sum({sum[n].second, terms[n].second}, {1, 1});
+    }
   }
   return sum;
 }
