@@ -1,13 +1,10 @@
-/// Running a tool as its users do, and a folder for what it reads and writes.
+/// Running a tool as its users do.
 #pragma once
 
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <string>
 #include <sys/wait.h>
-#include <unistd.h>
 
 namespace loopless::testing {
 
@@ -32,33 +29,5 @@ inline Outcome run_command(const std::string& command) {
 inline std::string build_folder() {
   return std::filesystem::read_symlink("/proc/self/exe").parent_path().parent_path().string();
 }
-
-/// Removed in the end, with all that is in it.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    char path[] = "/tmp/loopless_XXXXXX";
-    path_ = mkdtemp(path);
-  }
-  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  std::string at(const std::string& name) const { return path_ + "/" + name; }
-  const std::string& path() const { return path_; }
-  /// Also makes the folders of the name.
-  void write(const std::string& name, const std::string& text) const {
-    std::filesystem::create_directories(std::filesystem::path(at(name)).parent_path());
-    std::ofstream(at(name), std::ios::binary) << text;
-  }
-  std::string read(const std::string& name) const {
-    std::ostringstream text;
-    text << std::ifstream(at(name), std::ios::binary).rdbuf();
-    return text.str();
-  }
-
- private:
-  std::string path_;
-};
 
 }  // namespace loopless::testing

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tensor/npy.h"
+#include "tests/support/files.h"
 #include "tests/support/op_test.h"
 #include "tests/tools/run_tool.h"
 #include "tests/tools/tiny_models.h"
@@ -26,17 +27,17 @@ class CommandLines : public ::testing::Test {
     for (const char* split : {"train", "test"}) {
       std::vector<uint8_t> bytes(100);
       for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<uint8_t>(i * i % kVocab);
-      write_npy(folder_.at(std::string(split) + ".npy"), Tensor::from({100}, bytes));
+      write_npy((folder_ / (std::string(split) + ".npy")), Tensor::from({100}, bytes));
     }
-    models_.config.run.dataset = "npy:" + folder_.at("train.npy") + "," + folder_.at("test.npy");
-    std::filesystem::create_directories(folder_.at("run/checkpoints"));
+    models_.config.run.dataset = "npy:" + (folder_ / "train.npy") + "," + (folder_ / "test.npy");
+    std::filesystem::create_directories((folder_ / "run/checkpoints"));
     NamedParameters all = models_.rnn->parameters();
     for (const NamedParameter& one : models_.teacher->parameters()) all.push_back(one);
-    write_checkpoint(checkpoint_path(folder_.at("run"), 3), models_.config, 3, all);
+    write_checkpoint(checkpoint_path((folder_ / "run"), 3), models_.config, 3, all);
   }
 
   Outcome run(const std::string& tool, const std::string& flags) {
-    return run_command(build_folder() + "/" + tool + " --load " + folder_.at("run") + " " + flags);
+    return run_command(build_folder() + "/" + tool + " --load " + (folder_ / "run") + " " + flags);
   }
   void expect_error(const std::string& tool, const std::string& flags, int status,
                     const std::string& message) {
@@ -65,8 +66,8 @@ TEST_F(CommandLines, generate_writes_what_the_library_writes) {
   EXPECT_EQ(first.output,
             expected_text("In the", MemorySource::kTeacher, {.length = 30, .seed = 7}));
 
-  folder_.write("prompt.txt", "In the");
-  const Outcome second = run("generate", "--prompt_file " + folder_.at("prompt.txt") +
+  write_bytes(folder_ / "prompt.txt", "In the");
+  const Outcome second = run("generate", "--prompt_file " + (folder_ / "prompt.txt") +
                                              " --memory zero --echo True --length 30 --top_k 5 "
                                              "--top_p 0.9 --temperature 2");
   EXPECT_EQ(second.output,
@@ -82,7 +83,7 @@ TEST_F(CommandLines, generate_errors) {
   expect_error("generate", "--prompt Ä", 1,
                "--prompt: byte 195 at offset 0 must be below the model's vocabulary, 128");
   expect_error("generate", "--offset 97", 1,
-               folder_.at("test.npy") +
+               (folder_ / "test.npy") +
                    ": a prompt of 4 tokens from offset 97 on ends after the last of 100 tokens");
   expect_error("generate", "--memory none", 2, "--memory: must be teacher or zero, got 'none'");
   expect_error("generate", "--prompt a --dataset kjv", 2,
@@ -92,13 +93,13 @@ TEST_F(CommandLines, generate_errors) {
 }
 
 TEST_F(CommandLines, evaluate_writes_what_the_library_measures) {
-  const Outcome outcome = run("evaluate", "--windows 5 --length 12 --json " + folder_.at("e.json"));
+  const Outcome outcome = run("evaluate", "--windows 5 --length 12 --json " + (folder_ / "e.json"));
   EXPECT_EQ(outcome.status, 0);
   EXPECT_NE(outcome.output.find("smt, step 3; 5 windows of 4 + 12 tokens"), std::string::npos)
       << outcome.output;
   const Evaluation expected = evaluate(models_, open_dataset(models_.config.run.dataset, kVocab),
                                        {.windows = 5, .length = 12, .context = 4});
-  const nlohmann::json json = nlohmann::json::parse(folder_.read("e.json"));
+  const nlohmann::json json = nlohmann::json::parse(read_bytes(folder_ / "e.json"));
   EXPECT_EQ(json["unigram"], expected.unigram);
   EXPECT_EQ(json["teacher"]["bits"], expected.teacher->mean());
   EXPECT_EQ(json["rnn"]["bits"], expected.rnn.mean());
@@ -108,11 +109,21 @@ TEST_F(CommandLines, evaluate_writes_what_the_library_measures) {
   EXPECT_EQ(json["drift"], expected.drift);
 }
 
+TEST_F(CommandLines, train_dmt_needs_a_teacher) {
+  const Outcome outcome =
+      run_command(build_folder() + "/train_dmt --dataset kjv --save_dir " + (folder_ / "new"));
+  EXPECT_EQ(outcome.output,
+            "train_dmt: --load_teacher_path: must name a run or a checkpoint, since DMT's labels "
+            "are a trained teacher's memories; train one with train_smt\n");
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "new"));
+}
+
 TEST_F(CommandLines, evaluate_errors) {
   expect_error("evaluate", "--dataset text:/nowhere/t", 1,
                "/nowhere/t: cannot open: No such file or directory");
   expect_error("evaluate", "--length 200", 1,
-               folder_.at("test.npy") +
+               (folder_ / "test.npy") +
                    ": a split of 100 tokens is shorter than one window of T + 1 = 204; use a "
                    "smaller T or more data");
   expect_error("evaluate", "--batch 0", 2,

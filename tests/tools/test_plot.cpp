@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/files.h"
 #include "tests/tools/run_tool.h"
 
 namespace loopless::testing {
@@ -27,14 +28,17 @@ class ResultTools : public ::testing::Test {
                                          ", \"drift\": " + (has_teacher ? "[0, 0.5]" : "[]") + "}");
     }
   }
-  void write(const std::string& name, const std::string& text) { folder_.write(name, text); }
-  std::string at(const std::string& name) const { return folder_.at(name); }
+  void write(const std::string& name, const std::string& text) {
+    std::filesystem::create_directories(std::filesystem::path(folder_ / name).parent_path());
+    write_bytes(folder_ / name, text);
+  }
+  std::string at(const std::string& name) const { return (folder_ / name); }
 
   void expect_png(const std::string& command) {
     const Outcome outcome = run_command("tools/plot " + command + " -o " + at("new/figure.png"));
     EXPECT_EQ(outcome.output, "");
     EXPECT_EQ(outcome.status, 0);
-    EXPECT_EQ(folder_.read("new/figure.png").substr(0, 8), "\x89PNG\r\n\x1a\n");
+    EXPECT_EQ(read_bytes(folder_ / "new/figure.png").substr(0, 8), "\x89PNG\r\n\x1a\n");
     std::filesystem::remove_all(at("new"));
   }
   void expect_error(const std::string& command, int status, const std::string& message) {
@@ -76,7 +80,7 @@ TEST_F(ResultTools, summary_of_the_quickstart) {
                                 "      20     12.2"),
             std::string::npos)
       << outcome.output;
-  const std::string json = folder_.read("summary.json");
+  const std::string json = read_bytes(folder_ / "summary.json");
   EXPECT_EQ(json.find("{\n  \"unigram\": 4.25,\n  \"rows\": ["), 0u) << json;
   size_t last = 0;
   for (const char* name : {"teacher", "smt", "dmt", "bptt"}) {
