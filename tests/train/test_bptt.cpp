@@ -1,4 +1,5 @@
 #include "tests/support/golden.h"
+#include "tests/support/gradients.h"
 #include "tests/support/op_test.h"
 #include "train/bptt.h"
 
@@ -39,22 +40,16 @@ TEST(Bptt, golden_recomputed) {
   expect_golden("bptt", config);
 }
 
-std::vector<float> gradient(const BpttConfig& config, int64_t pieces = 1) {
+GradientsByName gradients(const BpttConfig& config, int64_t pieces = 1) {
   GoldenModels models;
   Bptt bptt(models.rnn, config);
-  const FlatParameters parameters(bptt.groups());
   Windows windows{random_ids({8, 10}, 0, 10, 1), random_ids({8, 10}, 0, 10, 2)};
   for (int64_t t = 2; t < 7; ++t) windows.y.data<int32_t>()[3 * 10 + t] = -1;
-  for (int64_t i = 0; i < pieces; ++i) {
-    const int64_t begin = i * 8 / pieces;
-    bptt.run(windows, {begin, (i + 1) * 8 / pieces - begin}, {});
-  }
-  return parameters.grads().to_vector();
+  return gradients_in_pieces(bptt, windows, pieces);
 }
 
 TEST(Bptt, pieces_add_up_to_the_batch) {
-  const std::vector<float> whole = gradient(small_bptt());
-  EXPECT_LE(largest_difference(whole, gradient(small_bptt(), 4)), 1e-4 * largest_magnitude(whole));
+  expect_same_gradients(gradients(small_bptt()), gradients(small_bptt(), 4), 1e-4);
 }
 
 TEST(Bptt, truncation_cuts_the_gradient_and_carries_the_memory_on) {
@@ -103,8 +98,7 @@ TEST(Bptt, truncation_and_recomputation_together) {
   cut.truncate = 4;
   BpttConfig both = cut;
   both.recompute = 3;
-  EXPECT_LE(largest_difference(gradient(cut), gradient(both)),
-            1e-5 * largest_magnitude(gradient(cut)));
+  expect_same_gradients(gradients(cut), gradients(both), 1e-5);
 }
 
 TEST(Bptt, errors) {

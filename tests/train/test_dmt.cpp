@@ -2,6 +2,7 @@
 #include <string>
 
 #include "tests/support/golden.h"
+#include "tests/support/gradients.h"
 #include "tests/support/op_test.h"
 #include "train/dmt.h"
 #include "train/optimizer.h"
@@ -153,19 +154,13 @@ TEST(Dmt, fifteen_cell_backwards_at_Td_256_and_no_teacher_gradient) {
 TEST(Dmt, pieces_add_up_to_the_batch) {
   Windows windows{random_ids({8, 24}, 0, 10, 1), random_ids({8, 24}, 0, 10, 2)};
   for (int64_t t = 11; t < 16; ++t) windows.y.data<int32_t>()[3 * 24 + t] = -1;
-  const auto gradient = [&](int64_t pieces) {
+  const auto gradients = [&](int64_t pieces) {
     GoldenModels models;
     Dmt dmt(models.teacher, models.rnn, small_dmt(4));
-    const FlatParameters parameters(dmt.groups());
-    for (int64_t i = 0; i < pieces; ++i) {
-      const int64_t begin = i * 8 / pieces;
-      dmt.run(windows, {begin, (i + 1) * 8 / pieces - begin}, {});
-    }
-    return parameters.grads().to_vector();
+    return gradients_in_pieces(dmt, windows, pieces);
   };
-  const std::vector<float> whole = gradient(1);
-  EXPECT_LE(largest_difference(whole, gradient(4)), 1e-5 * largest_magnitude(whole));
-  EXPECT_LE(largest_difference(whole, gradient(3)), 1e-5 * largest_magnitude(whole));
+  expect_same_gradients(gradients(1), gradients(4), 1e-5);
+  expect_same_gradients(gradients(1), gradients(3), 1e-5);
 }
 
 TEST(Dmt, errors) {

@@ -1,4 +1,5 @@
 #include "tests/support/golden.h"
+#include "tests/support/gradients.h"
 #include "tests/support/op_test.h"
 #include "train/optimizer.h"
 #include "train/smt.h"
@@ -98,20 +99,6 @@ TEST(Smt, golden_five_steps) {
   golden.expect_after(models.rnn.parameters(), 2 * lr_sum);
 }
 
-/// Gradients of one batch, computed in pieces.
-std::vector<float> gradient_in_pieces(const Windows& windows, const SmtConfig& config,
-                                      int64_t pieces) {
-  GoldenModels models;
-  Smt smt(models.teacher, models.rnn, config);
-  const FlatParameters parameters(smt.groups());
-  const int64_t batch = windows.x.size(0);
-  for (int64_t i = 0; i < pieces; ++i) {
-    const int64_t begin = i * batch / pieces;
-    smt.run(windows, {begin, (i + 1) * batch / pieces - begin}, {});
-  }
-  return parameters.grads().to_vector();
-}
-
 TEST(Smt, pieces_add_up_to_the_batch) {
   // The masks make the pieces' numbers of valid targets unequal: 18 - 6, 18, ...
   Windows windows{random_ids({8, 18}, 0, 10, 1), random_ids({8, 18}, 0, 10, 2)};
@@ -121,11 +108,13 @@ TEST(Smt, pieces_add_up_to_the_batch) {
   config.Tc = 12;
   config.Tf = 6;
   config.coef_unif = 0;
-  const std::vector<float> whole = gradient_in_pieces(windows, config, 1);
-  const std::vector<float> pieces = gradient_in_pieces(windows, config, 4);
-  const std::vector<float> uneven = gradient_in_pieces(windows, config, 3);
-  EXPECT_LE(largest_difference(whole, pieces), 1e-5 * largest_magnitude(whole));
-  EXPECT_LE(largest_difference(whole, uneven), 1e-5 * largest_magnitude(whole));
+  const auto gradients = [&](int64_t pieces) {
+    GoldenModels models;
+    Smt smt(models.teacher, models.rnn, config);
+    return gradients_in_pieces(smt, windows, pieces);
+  };
+  expect_same_gradients(gradients(1), gradients(4), 1e-5);
+  expect_same_gradients(gradients(1), gradients(3), 1e-5);
 }
 
 TEST(Smt, readout_becomes_the_teachers_decoder) {
