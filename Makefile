@@ -42,6 +42,8 @@ FLAGS += -Werror
 endif
 ifdef SANITIZE
 OPTIMIZE := -O1
+# The checks that sanitizers insert make g++ warn of library code (std::regex).
+FLAGS    += $(if $(findstring clang,$(CXX)),,-Wno-maybe-uninitialized)
 FLAGS    += -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 endif
 
