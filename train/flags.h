@@ -2,6 +2,7 @@
 /// `--smt.Tc=64`, `--adam_betas 0.9 0.95`, `None`, `True` and `False`.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <optional>
 #include <set>
@@ -68,6 +69,9 @@ void Flags::add(const Setting& setting, T& value) {
   CLI::Option* option =
       add_option(setting, join(words_of(json_of(value))), expected(setting.range, value),
                  [this, setting, &value](const Words& words) {
+                   const auto most = static_cast<size_t>(std::max(1, word_count(value)));
+                   CHECK(words.size() <= most, place_of(setting.flag()), ": is given twice, got '",
+                         join(words), "'");
                    read_words(place_of(setting.flag()), words, setting.range, value);
                    return true;
                  });
