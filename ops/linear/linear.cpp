@@ -31,9 +31,9 @@ using PackedWeights = std::map<std::tuple<const float*, int64_t, int64_t, bool>,
 thread_local std::unique_ptr<PackedWeights> packed_weights;
 
 /// The weight, or its transpose, as the right-hand side of products; null outside
-/// KeepWeightsPacked, and where oneDNN does them.
+/// KeepWeightsPacked.
 const PackedMatrix* packed(const Tensor& weight, bool transpose) {
-  if (!packed_weights || matmul_uses_onednn()) return nullptr;
+  if (!packed_weights) return nullptr;
   const int64_t rows = weight.size(0), columns = weight.size(1);
   Packed& entry = (*packed_weights)[{weight.data(), rows, columns, transpose}];
   if (!entry.matrix) {

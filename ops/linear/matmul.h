@@ -11,10 +11,9 @@
 /// Throws   Error if a size is negative, a leading dimension is shorter than its row, or packed_b
 ///          is not [k, n].
 /// Numerics our own kernel: a sum over p is one chain of fused multiply-adds for each 384
-/// (AVX-512:
-///          256) terms at most, the chains added in order. An element of C depends on its row of A,
-///          its column of B and k alone: not on the number of threads, and not on how many other
-///          rows or columns there are. oneDNN promises none of this: the same bytes for the same
+///          (AVX-512: 256) terms at most, the chains added in order. An element of C depends on its
+///          row of A, its column of B and k alone: not on the number of threads, and not on how
+///          many other rows or columns there are. oneDNN promises none of this: the same bytes for the same
 ///          sizes, on one machine at one number of threads.
 /// Source   Goto & van de Geijn 2008, "Anatomy of high-performance matrix multiplication"; the
 ///          panels and register tiles as in Van Zee & van de Geijn 2015, "BLIS".
@@ -39,11 +38,13 @@ struct Matmul {
   const float* bias = nullptr;             // [n], added to every row
   bool accumulate = false;                 // add to what c holds
   int64_t lda = 0, ldb = 0, ldc = 0;       // floats from one stored row to the next; 0: packed
-  const PackedMatrix* packed_b = nullptr;  // op(B), prepared; oneDNN reads b all the same
+  const PackedMatrix* packed_b = nullptr;  // op(B), prepared; b is then not read
 };
 
-/// By oneDNN with AVX-512, by our own kernel without; matmul.cpp says why.
+/// By oneDNN with AVX-512, by our own kernel without, and wherever packed_b is given; matmul.cpp
+/// says why.
 void matmul(const Matmul& args);
+/// Whether products without packed_b are oneDNN's.
 bool matmul_uses_onednn();
 
 /// The product by our own kernel, for sizes that `matmul` accepts; its sibling is `matmul_onednn`.
@@ -51,8 +52,7 @@ void matmul_own(const Matmul& args);
 
 /// op(B) of many products, rearranged once into the order in which a product reads it. Worth it
 /// for products of few rows: with 34 of them the rearranging takes a fifth of the time. A copy: it
-/// does not follow later changes of b. For our own kernel: where matmul_uses_onednn(), it gains
-/// nothing.
+/// does not follow later changes of b.
 class PackedMatrix {
  public:
   /// The right-hand side that a Matmul with these n, k, b, transpose_b and ldb has.
