@@ -2,7 +2,7 @@
 #include <vector>
 
 #include "tests/support/op_test.h"
-#include "tests/tools/tiny_models.h"
+#include "tests/support/tiny_models.h"
 #include "tools/generation.h"
 #include "tools/prompt.h"
 

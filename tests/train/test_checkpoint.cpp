@@ -3,7 +3,7 @@
 #include "tensor/safetensors.h"
 #include "tests/support/files.h"
 #include "tests/support/op_test.h"
-#include "tests/tools/tiny_models.h"
+#include "tests/support/tiny_models.h"
 #include "train/checkpoint.h"
 
 namespace loopless::testing {

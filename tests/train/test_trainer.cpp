@@ -8,7 +8,7 @@
 
 #include "tensor/storage.h"
 #include "tests/support/files.h"
-#include "tests/support/op_test.h"
+#include "tests/support/tiny_models.h"
 #include "train/bptt.h"
 #include "train/checkpoint.h"
 #include "train/dmt.h"
@@ -21,7 +21,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int64_t kVocabulary = 128, kBatch = 8;
+constexpr int64_t kBatch = 8;
 const char* const kMethods[] = {"smt", "dmt", "bptt"};
 
 /// A small run of `method` on a text in `folder`, saved in folder/NAME.
@@ -42,16 +42,7 @@ class TinyRun {
     config_.smt = {.T = 16, .Tc = 12, .Tf = 4};
     config_.dmt = {.T = 20, .Td = 8, .Tc = 12, .Tf = 4, .k = 4};
     config_.bptt = {.T = 10};
-    ModelConfig size;
-    size.vocab_size = kVocabulary;
-    size.d_model = 16;
-    size.mem_tokens = 2;
-    size.mem_size = 32;
-    size.n_heads = 1;
-    size.decoder_depth = 1;
-    static_cast<ModelConfig&>(config_.rnn) = size;
-    static_cast<ModelConfig&>(config_.teacher) = size;
-    config_.rnn.rnn_depth = config_.teacher.encoder_depth = 1;
+    set_tiny_sizes(config_);
   }
 
   TrainConfig& config() { return config_; }
