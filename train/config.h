@@ -89,4 +89,7 @@ struct TrainConfig {
   BpttConfig bptt;
 };
 
+/// The settings of a run of `method` ("smt", "dmt", "bptt") where nothing is said about them.
+TrainConfig default_config(const std::string& method);
+
 }  // namespace loopless

@@ -9,10 +9,10 @@ namespace {
 
 using nlohmann::json;
 
-/// The value of a key; throws if there is none.
-const json& at(const json& object, const char* key, const std::string& where) {
-  CHECK(object.is_object() && object.contains(key), where, ": the key is missing");
-  return object[key];
+/// The value of a key, null if there is none.
+const json* find(const json& object, const char* key) {
+  const auto it = object.find(key);
+  return it == object.end() ? nullptr : &*it;
 }
 
 }  // namespace
@@ -26,28 +26,28 @@ json to_json(const TrainConfig& config) {
 }
 
 TrainConfig from_json(const json& given, const std::string& where) {
-  TrainConfig config;
-  const json& method = at(given, "method", where + ": method");
+  CHECK(given.is_object(), where, ": must be a JSON object, got ", given.type_name());
+  const json method = given.value("method", json());
   CHECK(method == "smt" || method == "dmt" || method == "bptt", where,
         ": method: must be \"smt\", \"dmt\" or \"bptt\", got ", method.dump());
-  config.method = method;
+  TrainConfig config = default_config(method);
 
-  for_each_setting(config, [&](const Setting& setting, auto& value) {
-    const std::string section = where + ": " + setting.section.key;
-    const std::string place = section + "." + setting.name;
-    read_json(place, at(at(given, setting.section.key, section), setting.name, place),
-              setting.range, value);
-  });
-
-  // All keys that should be there are; whatever else is there is unknown.
   const json known = to_json(config);
   for (const auto& [section, settings] : given.items()) {
     CHECK(known.contains(section), where, ": ", section, ": the key is unknown");
-    if (!settings.is_object()) continue;  // "method"
+    if (section == "method") continue;
+    CHECK(settings.is_object(), where, ": ", section, ": must be an object, got ", settings.dump());
     for (const auto& [name, value] : settings.items()) {
       CHECK(known[section].contains(name), where, ": ", section, ".", name, ": the key is unknown");
     }
   }
+  for_each_setting(config, [&](const Setting& setting, auto& value) {
+    const json* section = find(given, setting.section.key);
+    const json* found = section ? find(*section, setting.name) : nullptr;
+    if (!found) return;
+    const std::string place = where + ": " + setting.section.key + "." + setting.name;
+    read_json(place, *found, setting.range, value);
+  });
   return config;
 }
 

@@ -14,7 +14,8 @@
 namespace loopless {
 
 nlohmann::json to_json(const TrainConfig& config);
-/// Strict: every key must be there with a value that its flag would take, and no other key.
+/// A key that is missing keeps its default, so that a file of an earlier version is read; what is
+/// there must be known, with a value that its flag would take.
 /// Throws Error "`where`: ..." naming the key; `where` is the file that the JSON is from.
 TrainConfig from_json(const nlohmann::json& json, const std::string& where = "config.json");
 

@@ -62,8 +62,7 @@ bool Flags::parse(int argc, const char* const* argv) try {
   throw UsageError(error.what());
 }
 
-// --- the flags of the trainers
-// -------------------------------------------------------------------
+// --- the flags of the trainers ------------------------------------------------------------------
 
 namespace {
 
@@ -195,17 +194,6 @@ const char* description_of(const std::string& method) {
 }
 
 }  // namespace
-
-TrainConfig default_config(const std::string& method) {
-  TrainConfig config;
-  config.method = method;
-  if (method != "smt") config.optimizer.batch_size = 32;
-  if (method == "dmt") {
-    config.run.n_iters = 1'500;
-    config.run.log_every = 10;
-  }
-  return config;
-}
 
 std::optional<TrainConfig> parse_train_flags(const std::string& method, int argc,
                                              const char* const* argv) {

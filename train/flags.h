@@ -52,9 +52,6 @@ class Flags {
   std::set<std::string> keys_in_file_;
 };
 
-/// The settings of a run of `method` ("smt", "dmt", "bptt") where nothing is said about them.
-TrainConfig default_config(const std::string& method);
-
 /// The flags of train_smt, train_dmt or train_bptt. None if --help was asked for and printed.
 /// Throws UsageError for a flag that is unknown, has no valid value, or contradicts another.
 std::optional<TrainConfig> parse_train_flags(const std::string& method, int argc,
