@@ -44,13 +44,12 @@ Tensor uniformity(const Tensor& x, const Tensor& rows) {
   const int64_t n = rows ? rows.numel() : x.size(0), padded = padded_rows(n);
   const int64_t columns = x.size(1), stride = padded_columns(columns);
   const Tensor u = Tensor::empty({padded, stride}), inverse_norm = Tensor::empty({n});
-  const Tensor laplacian = Tensor::empty({padded, padded}), squares = Tensor::empty({padded});
+  const Tensor laplacian = Tensor::empty({padded, padded});
   const Tensor sum = Tensor::empty({1}), y = Tensor::empty({1});
   uniformity_forward_cpu({.x = x.data(),
                           .rows = row_data(rows),
                           .u = u.data(),
                           .inverse_norm = inverse_norm.data(),
-                          .squares = squares.data(),
                           .laplacian = laplacian.data(),
                           .sum = sum.data(),
                           .y = y.data(),

@@ -21,7 +21,7 @@ namespace loopless {
 /// Saves    rows, u, 1 / norm, W, and the weights' Laplacian [n, n]: w[i,j], and on the diagonal
 ///          minus the sum of the row's others. With it, du = 4 dy / W laplacian u.
 /// Throws   Error if x has not two dimensions, n < 2, or a row is out of range or given twice.
-/// Numerics error <= 2x the naive f32 loop over dot products (against f64); equal rows have
+/// Numerics error <= 2x the naive f32 loop over differences (against f64); equal rows have
 ///          distance 0 exactly; the same for any number of threads.
 /// Source   Wang & Isola 2020, arXiv:2005.10242, uniformity with t = 2.
 Tensor uniformity(const Tensor& x, const Tensor& rows = {});
@@ -34,7 +34,6 @@ struct UniformityForward {
   const int32_t* rows;  // [n], or null: row i is i
   float* u;             // [padded, stride], zero where padded
   float* inverse_norm;  // [n]
-  float* squares;       // [padded], |u|^2 as rounded, scratch
   float* laplacian;     // [padded, padded]
   float* sum;           // [1], W
   float* y;             // [1]

@@ -11,7 +11,7 @@ constexpr int64_t kSerialBelow = 65536;  // multiplications; a fork costs as muc
 constexpr double kSmallestNorm = 1e-12;
 constexpr float kLargestInverse = static_cast<float>(1 / kSmallestNorm);
 
-// u[i] = x[i] / norm, its rounded square, and zeros to the end of the row.
+// u[i] = x[i] / norm, and zeros to the end of the row.
 void normalise_row(const UniformityForward& args, int64_t i) {
   float* u = args.u + i * args.stride;
   for (int64_t c = 0; c < args.stride; ++c) u[c] = 0;
@@ -25,27 +25,27 @@ void normalise_row(const UniformityForward& args, int64_t i) {
     for (int64_t c = 0; c < args.columns; ++c) u[c] = static_cast<float>(x[c] * inverse);
     args.inverse_norm[i] = static_cast<float>(inverse);
   }
-  // In the order of distance_tile, so that the distance of equal rows comes out as 0.
-  Vec sum{};
-  for (int64_t c = 0; c < args.stride; c += kLanes) sum += load(u + c) * load(u + c);
-  args.squares[i] = sum_of(sum);
 }
 
-// Squared distances of rows i..i+3 and j..j+1, into both halves of the matrix.
+// Squared distances of rows i..i+3 and j..j+1, into both halves of the matrix. Squares of
+// differences: |u[i]|^2 + |u[j]|^2 - 2 u[i] . u[j] would take fewer operations, and lose all but
+// the absolute accuracy of its terms where memories are close to each other.
 void distance_tile(const UniformityForward& args, int64_t i, int64_t j) {
   constexpr int kRows = 4, kColumns = 2;  // 8 sums hide the latency of the multiply-adds
   const float *a = args.u + i * args.stride, *b = args.u + j * args.stride;
-  Vec dots[kRows][kColumns] = {};
+  Vec sums[kRows][kColumns] = {};
   for (int64_t c = 0; c < args.stride; c += kLanes) {
     for (int r = 0; r < kRows; ++r) {
       const Vec u = load(a + r * args.stride + c);
-      for (int k = 0; k < kColumns; ++k) dots[r][k] += u * load(b + k * args.stride + c);
+      for (int k = 0; k < kColumns; ++k) {
+        const Vec difference = u - load(b + k * args.stride + c);
+        sums[r][k] += difference * difference;
+      }
     }
   }
   for (int r = 0; r < kRows; ++r) {
     for (int k = 0; k < kColumns; ++k) {
-      const float squares = args.squares[i + r] + args.squares[j + k];
-      const float distance = max_of(0.0f, squares - 2 * sum_of(dots[r][k]));
+      const float distance = sum_of(sums[r][k]);
       args.laplacian[(i + r) * args.padded + j + k] = distance;
       args.laplacian[(j + k) * args.padded + i + r] = distance;
     }
@@ -102,8 +102,8 @@ void add_gradient(const UniformityBackward& args, int64_t i) {
 // Map      Rows are normalised; then distances in tiles of 4 x 2, in blocks of 16 x 16 rows,
 //          in second-level cache, on and above the diagonal; then rows of weights.
 // Memory   Reads n C, writes n C and n^2 twice. Compute-bound: n^2 C operations.
-// Numerics f32 dot products in lanes. Distances are in [0, 4]: no exponential underflows, and the
-//          logarithm needs no shift. f64 sums of rows, added in index order.
+// Numerics f32 sums of squares in lanes. Distances are in [0, 4]: no exponential underflows, and
+//          the logarithm needs no shift. f64 sums of rows, added in index order.
 // Needs    n >= 2; padded a multiple of kUniformityBlock, stride a multiple of 16.
 void uniformity_forward_cpu(const UniformityForward& args) {
   const bool is_large = args.padded * args.padded * args.stride >= kSerialBelow;

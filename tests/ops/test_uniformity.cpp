@@ -14,7 +14,7 @@ std::vector<int32_t> row_numbers(const Tensor& rows, int64_t all) {
   return numbers;
 }
 
-/// The formula of the header, distances from dot products, on in = {x [N, columns]}.
+/// The formula of the header on in = {x [N, columns]}.
 auto reference_for(const Tensor& rows, int64_t columns) {
   return [=]<class S>(const std::vector<std::vector<S>>& in) {
     const auto dot = [&](const S* a, const S* b) {
@@ -29,7 +29,9 @@ auto reference_for(const Tensor& rows, int64_t columns) {
     S sum = 0, pairs = 0;
     for (const S* a = u.data(); a < u.data() + u.size(); a += columns) {
       for (const S* b = u.data(); b < a; b += columns, ++pairs) {
-        sum += std::exp(-2 * (dot(a, a) + dot(b, b) - 2 * dot(a, b)));
+        S distance = 0;
+        for (int64_t c = 0; c < columns; ++c) distance += (a[c] - b[c]) * (a[c] - b[c]);
+        sum += std::exp(-2 * distance);
       }
     }
     return std::vector<S>{std::log(sum / pairs)};
@@ -48,6 +50,17 @@ TEST(Uniformity, matches_reference) {
   const int64_t n = sized(512, 40);
   expect_uniformity_matches(random_tensor({n, 64}, 1));
   expect_uniformity_matches(random_tensor({n / 4, 256}, 2), Tensor::from<int32_t>({3}, {9, 0, 5}));
+}
+
+// Memories close to each other: what is left of y is then the distances themselves.
+TEST(Uniformity, edges_close_rows) {
+  for (const float spread : {0.1f, 1e-2f, 1e-3f}) {
+    const Tensor x = random_tensor({8, 64}, 7), one = random_tensor({64}, 8);
+    for (int64_t i = 0; i < x.numel(); ++i) {
+      x.data()[i] = one.data()[i % 64] + spread * x.data()[i];
+    }
+    expect_uniformity_matches(x);
+  }
 }
 
 TEST(Uniformity, gradient) {
