@@ -33,6 +33,10 @@ class Allocator {
       waiting.pop_back();
     } else {
       block = static_cast<std::byte*>(std::aligned_alloc(Storage::kAlignment, size));
+      if (!block) {  // blocks of other sizes may be what is missing
+        free_waiting();
+        block = static_cast<std::byte*>(std::aligned_alloc(Storage::kAlignment, size));
+      }
       CHECK(block != nullptr, "memory: the system has no ", size, " bytes more (",
             stats_.bytes_in_use, " bytes are in use); a smaller batch needs less");
       stats_.bytes_reserved += size;
@@ -52,11 +56,7 @@ class Allocator {
 
   void trim() {
     const std::lock_guard lock(mutex_);
-    for (auto& [size, blocks] : waiting_) {
-      for (std::byte* block : blocks) std::free(block);
-      stats_.bytes_reserved -= size * static_cast<int64_t>(blocks.size());
-      blocks.clear();
-    }
+    free_waiting();
   }
 
   AllocatorStats stats() {
@@ -65,6 +65,14 @@ class Allocator {
   }
 
  private:
+  void free_waiting() {
+    for (auto& [size, blocks] : waiting_) {
+      for (std::byte* block : blocks) std::free(block);
+      stats_.bytes_reserved -= size * static_cast<int64_t>(blocks.size());
+      blocks.clear();
+    }
+  }
+
   std::mutex mutex_;
   std::map<int64_t, std::vector<std::byte*>> waiting_;
   AllocatorStats stats_;

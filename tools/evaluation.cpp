@@ -7,6 +7,7 @@
 
 #include "autograd/autograd.h"
 #include "ops/cross_entropy/cross_entropy.h"
+#include "ops/linear/linear.h"
 #include "ops/mse/mse.h"
 #include "train/columns.h"
 #include "train/data/sampler.h"
@@ -80,6 +81,7 @@ double unigram_bits(const Tokens& train, const Tokens& test, int64_t vocab_size)
 
 Evaluation evaluate(const Models& models, const Dataset& dataset, const EvaluationConfig& config) {
   const NoGrad no_graph;
+  const KeepWeightsPacked same_weights_every_step;
   const Windows all =
       fixed_windows(dataset.test, config.context + config.length - 1, config.windows);
   Evaluation result;

@@ -4,8 +4,8 @@
 /// position p of the `length` tokens after the context:
 ///
 ///   teacher   memory m_p  = encoder(x[p : p+Tc]), a fresh context each time
-///   rnn       memory m^_0 = m_0, m^_p = f(m^_{p-1}, x[Tc+p-1]): it reads on by itself; a run without
-///             a teacher (BPTT) has read the context from the empty memory instead
+///   rnn       memory m^_0 = m_0, m^_p = f(m^_{p-1}, x[Tc+p-1]): it reads on by itself; a run
+///             without a teacher (BPTT) has read the context from the empty memory instead
 ///   bits_p    mean over windows of CE(decoder or readout of the memory, x[Tc+p]) / ln 2
 ///   drift_p   mean over windows of MSE(m^_p, m_p)
 #pragma once

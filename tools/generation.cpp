@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "autograd/autograd.h"
+#include "ops/linear/linear.h"
 #include "tensor/philox.h"
 
 namespace loopless {
@@ -21,6 +22,7 @@ double uniform(const Philox& random, uint64_t index) {
 void generate(const Rnn& rnn, Tensor memory, const GenerationConfig& config,
               const std::function<void(uint8_t)>& write) {
   const NoGrad no_graph;
+  const KeepWeightsPacked same_weights_every_step;
   const Philox random(config.seed, kDrawStream);
   const int64_t bytes = std::min<int64_t>(rnn.config().vocab_size, 256);
   int32_t token = 0;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Trains a small RNN on the King James text, first by SMT and then by DMT, and another by BPTT in the
-# same time; measures and shows what they learnt. About five minutes on two cores.
+# Trains a small RNN on the King James text, first by SMT and then by DMT, and another by BPTT in
+# the same time; measures and shows what they learnt. About four minutes on two cores.
 # Usage: tools/quickstart.sh          writes runs/quickstart, over an earlier quickstart
 set -euo pipefail
 [ $# -eq 0 ] || { sed -n '2,4s/^# //p' "$0" >&2; exit 2; }

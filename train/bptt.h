@@ -2,9 +2,9 @@
 ///
 ///   m_0 = 0,   m_{t+1} = f(m_t, x[t]),   loss = mean over valid t of CE(readout(m_{t+1}), y[t])
 ///
-/// `truncate` N cuts the gradient every N steps and carries the memory on; `recompute` N keeps
-/// only each Nth memory and runs the steps between again in backward, so that long T fits in
-/// memory.
+/// `truncate` N cuts the gradient every N steps and carries the memory on; `recompute` N keeps the
+/// memories alone, not what is computed on the way to them, and runs N steps at a time again in
+/// backward, so that long T fits in memory.
 #pragma once
 
 #include "models/rnn.h"

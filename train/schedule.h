@@ -14,7 +14,8 @@ namespace loopless {
 ///   warmup_constant  lr s / w while s < w (the first step's is 0), then lr
 ///   warmup_cosine    the same warm-up, then lr (1 + cos(pi (s - w) / (n_iters - w))) / 2
 ///
-/// Source: facts of the reference implementation.
+/// Source: the learning rates of tests/golden/train_smt and train_dmt, which are the reference
+/// implementation's.
 double learning_rate(const OptimizerConfig& config, int64_t step, int64_t n_iters);
 
 }  // namespace loopless

@@ -15,12 +15,11 @@ namespace loopless {
 /// Shapes   logits [..., V], targets [...] -> loss [...]; rows R = product of the leading dims;
 ///          R = 0 is legal.
 /// Types    logits, loss: f32; targets: i32.
-/// Saves    logits, targets, and for each row the largest logit and 1 / sum_v exp(logit -
-/// largest).
-///          One number, lse = largest + log(sum), would lose digits where logits are large.
-/// Throws   Error if V = 0, targets are not i32 of the leading shape, or a target is neither -1
-/// nor
-///          in [0, V).
+/// Saves    logits, targets, and for each row the largest logit and
+///          1 / sum_v exp(logit - largest). One number, lse = largest + log(sum), would lose
+///          digits where logits are large.
+/// Throws   Error if V = 0, targets are not i32 of the leading shape, or a target is
+///          neither -1 nor in [0, V).
 /// Numerics error <= 2x the naive f32 loop (against f64); finite for all finite logits whose
 ///          differences are; the same for any number of threads.
 /// Source   Softmax cross entropy; targets of -1 as PyTorch's ignore_index.

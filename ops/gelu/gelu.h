@@ -16,8 +16,7 @@ namespace loopless {
 /// Saves    x.
 /// Throws   Error if x is not f32.
 /// Numerics erf with absolute error below 1e-7 (ops/simd.h), hence y within |x| / 2 times that;
-/// the
-///          same for any number of threads. gelu(-inf) is NaN, as x Phi(x) says.
+///          the same for any number of threads. gelu(-inf) is NaN, as x Phi(x) says.
 /// Source   Hendrycks & Gimpel 2016, arXiv:1606.08415, section 2.
 Tensor gelu(const Tensor& x);
 

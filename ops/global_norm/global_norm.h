@@ -18,11 +18,10 @@ namespace loopless {
 /// Shapes   grads [N] -> norm [1], clip_factor [1]; N = 0 is legal.
 /// Types    grads, norm, clip_factor: f32; the sum is f64.
 /// Saves    nothing.
-/// Throws   Error if a shape or type differs, or max_norm is not positive (infinity clips
-/// nothing).
-/// Numerics f64 sums of kGlobalNormBlock elements, added in index order; the same for any number
-/// of
-///          threads, and for slices that start at multiples of the block.
+/// Throws   Error if a shape or type differs, or max_norm is not positive (infinity
+///          clips nothing).
+/// Numerics f64 sums of kGlobalNormBlock elements, added in index order; the same for any
+///          number of threads, and for slices that start at multiples of the block.
 /// Source   Pascanu et al. 2013, arXiv:1211.5063, with PyTorch's 1e-6.
 void global_norm(const Tensor& grads, double max_norm, const Tensor& norm,
                  const Tensor& clip_factor);

@@ -26,8 +26,8 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
 
 /// While one lives, `linear` on this thread, forward and backward, rearranges each weight it meets
 /// once (PackedMatrix) and reuses that. For loops that call the same layers many times on few
-/// rows. The weights must not be written meanwhile. Inside another one it does nothing. Products with
-/// a packed weight are always our own kernel's.
+/// rows. The weights must not be written meanwhile. Inside another one it does nothing. Products
+/// with a packed weight are always our own kernel's.
 class KeepWeightsPacked {
  public:
   KeepWeightsPacked();

@@ -13,8 +13,8 @@
 /// Numerics our own kernel: a sum over p is one chain of fused multiply-adds for each 384
 ///          (AVX-512: 256) terms at most, the chains added in order. An element of C depends on its
 ///          row of A, its column of B and k alone: not on the number of threads, and not on how
-///          many other rows or columns there are. oneDNN promises none of this: the same bytes for the same
-///          sizes, on one machine at one number of threads.
+///          many other rows or columns there are. oneDNN promises none of this: the same bytes
+///          for the same sizes, on one machine at one number of threads.
 /// Source   Goto & van de Geijn 2008, "Anatomy of high-performance matrix multiplication"; the
 ///          panels and register tiles as in Van Zee & van de Geijn 2015, "BLIS".
 #pragma once

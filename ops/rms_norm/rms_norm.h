@@ -31,8 +31,7 @@ inline constexpr RmsNormOptions kMemoryNorm{.epsilon = 0x1p-23f};
 /// Throws   Error if C = 0, gain is not [C], a type differs, or min_norm and epsilon are both 0.
 /// Numerics error <= 2x the naive f32 loop (against f64); a row whose sum of squares overflows f32
 ///          becomes 0; the same for any number of threads.
-/// Source   Zhang & Sennrich 2019, arXiv:1910.07467, eq. 4; lower bounds as in the reference
-/// model.
+/// Source   Zhang & Sennrich 2019, arXiv:1910.07467, eq. 4; lower bounds as in x-transformers.
 Tensor rms_norm(const Tensor& x, const Tensor& gain, const RmsNormOptions& options);
 
 struct RmsNormForward {

@@ -48,8 +48,7 @@ void add_dgain_row(const RmsNormBackward& args, int64_t r, float* partial) {
 }  // namespace
 
 // Map      One row after the other, rows split over the threads; within a row, lanes over columns.
-// Memory   Per row of f32: reads C (twice, the second time from L1), writes C + 1.
-// Bandwidth-bound.
+// Memory   Per row of f32: reads C (again from L1), writes C + 1. Bandwidth-bound.
 // Numerics f32 sum of squares, one partial sum a lane: an order fixed at compile time.
 // Needs    C > 0, rows contiguous.
 void rms_norm_forward_cpu(const RmsNormForward& args) {
@@ -71,8 +70,7 @@ void rms_norm_forward_cpu(const RmsNormForward& args) {
   }
 }
 
-// Map      kRmsNormBlocks blocks of rows, split over the threads; within a row, lanes over
-// columns.
+// Map      kRmsNormBlocks blocks of rows, split over the threads; in a row, lanes over columns.
 // Memory   Per row: reads 2C (x and dy, again from L1), writes C; 4C bytes of sums stay in L1.
 // Numerics dgain: rows of a block in order, then the blocks in order, whatever the thread count.
 // Needs    C > 0, rows contiguous, rstd from the forward kernel with the same floor and epsilon.

@@ -2,7 +2,9 @@
 ///
 /// A reference is a generic lambda on flat row-major arrays, called with float and with double:
 ///
-///   auto reference = [=]<class S>(const std::vector<std::vector<S>>& in) { return std::vector<S>...; };
+///   auto reference = [=]<class S>(const std::vector<std::vector<S>>& in) {
+///     return std::vector<S>...;
+///   };
 ///
 /// In double it is the truth; in float it shows what error the naive loop makes, and an op may
 /// make twice that.

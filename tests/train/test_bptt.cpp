@@ -67,12 +67,9 @@ TEST(Bptt, truncation_cuts_the_gradient_and_carries_the_memory_on) {
   // The same gradient, one stretch at a time, each from the memory that the last one left.
   parameters.zero_grads();
   Tensor memory = models.rnn.empty_memory(3);
-  for (int64_t t = 0; t < 10; ++t) {
-    if (t % 4 == 0) memory = detach(memory);
-    Tensor m = memory;
-    const int64_t end = std::min<int64_t>(10, t / 4 * 4 + 4);
-    if (t % 4 != 0) continue;
-    for (int64_t s = t; s < end; ++s) {
+  for (int64_t t = 0; t < 10; t += 4) {
+    Tensor m = detach(memory);
+    for (int64_t s = t; s < std::min<int64_t>(10, t + 4); ++s) {
       m = models.rnn.step(m, batch.tokens.view_rows(s, 1).view({3, 1}));
       const Tensor logits = models.rnn.readout(m);
       std::vector<float> dlogits(logits.numel());
