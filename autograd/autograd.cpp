@@ -235,6 +235,8 @@ struct Record {
 };
 }  // namespace
 
+bool is_recording() { return recording; }
+
 NoGrad::NoGrad() : before_(std::exchange(recording, false)) {}
 NoGrad::~NoGrad() { recording = before_; }
 

@@ -75,6 +75,8 @@ using BackwardFn = std::function<void(const Tensor& dy, Gradients d)>;
 /// messages and must outlive it (a string literal).
 Tensor record(const char* op, Tensor y, const std::vector<Tensor>& inputs, BackwardFn backward);
 
+/// Whether ops on this thread are recorded: no NoGrad lives.
+bool is_recording();
 /// Whether an op on these inputs would be recorded: decides what a forward has to save.
 bool needs_grad(const std::vector<Tensor>& inputs);
 

@@ -23,14 +23,25 @@ void check_config(const ModelConfig& config, const char* name) {
         config.mem_fsq.value_or(0));
 }
 
+namespace {
+
+void check_equal(const char* what, int64_t a, int64_t b) {
+  CHECK(a == b, "teacher.", what, " and rnn.", what, " must be equal, got ", a, " and ", b);
+}
+
+}  // namespace
+
 void check_match(const TeacherConfig& teacher, const RnnConfig& rnn) {
-  const auto check = [](const char* what, int64_t a, int64_t b) {
-    CHECK(a == b, "teacher.", what, " and rnn.", what, " must be equal, got ", a, " and ", b);
-  };
-  check("vocab_size", teacher.vocab_size, rnn.vocab_size);
-  check("mem_tokens", teacher.mem_tokens, rnn.mem_tokens);
-  check("d_model", teacher.d_model, rnn.d_model);
-  check("mem_size", teacher.mem_size, rnn.mem_size);
+  check_equal("vocab_size", teacher.vocab_size, rnn.vocab_size);
+  check_equal("mem_tokens", teacher.mem_tokens, rnn.mem_tokens);
+  check_equal("d_model", teacher.d_model, rnn.d_model);
+  check_equal("mem_size", teacher.mem_size, rnn.mem_size);
+}
+
+void check_same_decoder(const TeacherConfig& teacher, const RnnConfig& rnn) {
+  check_equal("decoder_depth", teacher.decoder_depth, rnn.decoder_depth);
+  check_equal("n_heads", teacher.n_heads, rnn.n_heads);
+  check_equal("rotary_pos_emb", teacher.rotary_pos_emb, rnn.rotary_pos_emb);
 }
 
 }  // namespace loopless

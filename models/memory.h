@@ -16,5 +16,7 @@ Tensor memory_of(const Tensor& h, const ModelConfig& config);
 void check_config(const ModelConfig& config, const char* name);
 /// Throws Error unless the RNN's memory and vocabulary are the teacher's, naming what differs.
 void check_match(const TeacherConfig& teacher, const RnnConfig& rnn);
+/// Throws Error unless the RNN's readout has the shape of the teacher's decoder.
+void check_same_decoder(const TeacherConfig& teacher, const RnnConfig& rnn);
 
 }  // namespace loopless

@@ -1,5 +1,7 @@
 #include "models/parameters.h"
 
+#include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -45,6 +47,16 @@ FlatParameters::FlatParameters(const std::vector<ParameterGroup>& groups) {
   }
 }
 
+NamedParameters joined(NamedParameters first, const NamedParameters& second) {
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
+}
+
+int64_t count_not_finite(const Tensor& x) {
+  const float* first = x.data();
+  return std::count_if(first, first + x.numel(), [](float value) { return !std::isfinite(value); });
+}
+
 int64_t count_elements(const NamedParameters& parameters) {
   int64_t count = 0;
   for (const NamedParameter& parameter : parameters) count += parameter.tensor->numel();
@@ -70,6 +82,9 @@ void load_parameters(const NamedParameters& into,
     CHECK(value.dtype() == kF32 && value.shape() == parameter.tensor->shape(), source,
           ": parameter ", parameter.name, " is ", value.dtype(), " ", value.shape(),
           ", this model has f32 ", parameter.tensor->shape());
+    const int64_t bad = count_not_finite(value);
+    CHECK(bad == 0, source, ": parameter ", parameter.name, " holds ", bad,
+          " values that are not finite numbers");
     parameter.tensor->copy_from(value);
     found.erase(it);
   }

@@ -67,14 +67,21 @@ class FlatParameters {
   Tensor grads_;
 };
 
+/// Both lists, one after the other.
+NamedParameters joined(NamedParameters first, const NamedParameters& second);
+
 /// Number of elements over all listed tensors, without padding.
 int64_t count_elements(const NamedParameters& parameters);
 
 /// Copies the values of `from` into the parameters of the same names, which must be the same list.
 void copy_parameters(const NamedParameters& from, const NamedParameters& into);
 
+/// Elements of an f32 tensor that are NaN or infinite.
+int64_t count_not_finite(const Tensor& x);
+
 /// Copies `from` into the parameters of the same names. Throws Error naming the first parameter
-/// that is missing, superfluous or of another shape; `source` names where they come from.
+/// that is missing, superfluous, of another shape or not finite; `source` names where they come
+/// from.
 void load_parameters(const NamedParameters& into,
                      const std::vector<std::pair<std::string, Tensor>>& from,
                      const std::string& source);

@@ -6,8 +6,9 @@
 ///
 /// Attention has H heads of kHeadSize whatever the width C, no biases, and rotary embedding on the
 /// first half of each head of q and k; the feed-forward part is Linear(C, 4C), erf GELU,
-/// Linear(4C, C) with biases. Source: facts of the reference implementation's blocks (paper,
-/// Appendix B), Vaswani et al. 2017, arXiv:1706.03762; Su et al. 2021, arXiv:2104.09864.
+/// Linear(4C, C) with biases. Source: paper, Appendix B, with the reference implementation's
+/// defaults, which tests/golden holds to; Vaswani et al. 2017, arXiv:1706.03762; Su et al. 2021,
+/// arXiv:2104.09864.
 #pragma once
 
 #include <string>

@@ -110,5 +110,8 @@ void run(int argc, char** argv) {
 }  // namespace loopless
 
 int main(int argc, char** argv) {
-  return loopless::run_program("generate", [&] { loopless::run(argc, argv); });
+  return loopless::run_program("generate", [&] {
+    loopless::run(argc, argv);
+    return 0;
+  });
 }

@@ -6,7 +6,8 @@ set -euo pipefail
 # What must be there, and the Debian package that brings it.
 programs=(g++:g++ make:make python3:python3 bible:bible-kjv)
 headers=(oneapi/dnnl/dnnl.hpp:libdnnl-dev CLI/CLI.hpp:libcli11-dev
-         nlohmann/json.hpp:nlohmann-json3-dev gtest/gtest.h:libgtest-dev)
+         nlohmann/json.hpp:nlohmann-json3-dev gtest/gtest.h:libgtest-dev
+         zlib.h:zlib1g-dev)
 case "${1:-}" in
   "") ;;
   --ci)

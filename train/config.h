@@ -20,12 +20,17 @@ struct RunConfig {
   int64_t log_every = 1'000;          // steps between log lines
   int64_t test_windows = 64;          // fixed windows of the test loss, taken at each log line
   std::optional<int64_t> ckpt_every;  // steps between checkpoints; none: only the last
+  std::optional<int64_t> keep = 3;    // newest checkpoints kept, and the best; none: all
   double max_seconds = 0;             // wall time after which the run ends early; 0: none
   std::string save_dir;
+  std::string resume = "never";  // auto, never, or a checkpoint (train/resume.h)
   std::optional<std::string> load_rnn_path;
   std::optional<std::string> load_teacher_path;
   int threads = 0;  // 0: all the processor has
   bool overwrite = false;
+  bool dry_run = false;  // say what the run would be, and end
+
+  std::string resume_command;  // what continues this run in a shell; no setting
 };
 
 struct OptimizerConfig {
@@ -59,7 +64,7 @@ struct DmtConfig {
   int64_t T = 384;  // tokens of a window, at least Tc + Td - 1 and as the readout's targets need
   int64_t Td = 64;  // steps of the rollout
   int64_t Tc = 256;
-  int64_t Tf = 64;  // the reference's decoder window: checked, and not needed with a frozen teacher
+  int64_t Tf = 64;  // of the decoder's loss, which only a hot teacher has
   int64_t k = 1;    // steps between encoder labels
   double coef_dec = 1.0;
   double coef_dyn = 10.0;
@@ -68,7 +73,14 @@ struct DmtConfig {
   bool detach_readout = true;
   DmtGrad grad = DmtGrad::kDetach;
   bool hot_rnn = true;
+  bool hot_teacher_encoder = false;  // embedding, registers and encoder
+  bool hot_teacher_decoder = false;
 };
+
+/// Whether DMT trains any of the teacher.
+inline bool is_hot_teacher(const DmtConfig& dmt) {
+  return dmt.hot_teacher_encoder || dmt.hot_teacher_decoder;
+}
 
 struct BpttConfig {
   int64_t T = 256;  // steps of the recurrence

@@ -6,6 +6,7 @@
 #include "ops/mse/mse.h"
 #include "ops/weighted_sum/weighted_sum.h"
 #include "train/columns.h"
+#include "train/dmt_teacher.h"
 #include "train/flops.h"
 #include "train/readout_loss.h"
 
@@ -31,8 +32,8 @@ struct Recorded {
 };
 
 /// Phase 2 of `grad` detach: one batched step over the pairs that carry loss. Those are the label
-/// times; all times, when the readout's loss also reaches the cell.
-Recorded regress(const Rnn& rnn, const DmtBatch& batch, const Tensor& memories,
+/// times; all times, when the readout's loss also reaches the cell. `first` is m_0 as it is read.
+Recorded regress(const Rnn& rnn, const DmtBatch& batch, const Tensor& memories, const Tensor& first,
                  const DmtConfig& config) {
   const int64_t Td = memories.size(0), B = memories.size(1), K = memories.size(2);
   const int64_t stride = config.detach_readout ? config.k : 1;
@@ -51,7 +52,7 @@ Recorded regress(const Rnn& rnn, const DmtBatch& batch, const Tensor& memories,
   std::vector<Tensor> labelled;
   for (int64_t t = config.k; t < Td; t += config.k) labelled.push_back(rows(after, (t - 1) * B, B));
   if (!labelled.empty()) r.labelled = concat_rows(labelled);
-  r.read = concat_rows({at_time(memories, 0), after});
+  r.read = concat_rows({first, after});
   CHECK(r.read.size(0) == Td * B && r.read.size(1) == K, "dmt: readout memories ", r.read.shape());
   return r;
 }
@@ -71,9 +72,27 @@ Recorded rollout_recorded(const Rnn& rnn, const DmtBatch& batch, const Tensor& f
   return r;
 }
 
+/// L_dyn of this piece. The mean over the label times counts t = 0, where both are the same.
+Tensor dynamics_loss(const Recorded& recorded, const Tensor& labels, double share) {
+  if (!recorded.labelled.defined()) return Tensor::zeros({1});
+  const int64_t n = labels.size(0);
+  const Tensor later = reshape(rows(labels, 1, n - 1), recorded.labelled.shape());
+  const double counted = static_cast<double>(n - 1) / static_cast<double>(n);
+  return weighted_sum({mse(recorded.labelled, later)}, {counted * share});
+}
+
+/// All terms that there are. What is already outside the graph adds its value alone.
+Tensor total_loss(const DmtResult& r, const DmtConfig& config) {
+  std::vector<Tensor> terms = {r.loss_dyn, r.loss_readout};
+  std::vector<double> coefficients = {config.coef_dyn, config.coef_readout};
+  if (r.loss_dec.defined()) terms.push_back(r.loss_dec), coefficients.push_back(config.coef_dec);
+  if (r.loss_unif.defined()) terms.push_back(r.loss_unif), coefficients.push_back(config.coef_unif);
+  return weighted_sum(terms, coefficients);
+}
+
 }  // namespace
 
-DmtBatch make_dmt_batch(const Windows& windows, Piece rows, const DmtConfig& config) {
+DmtBatch make_dmt_batch(const Windows& windows, Piece rows, const DmtConfig& config, DrawKey draw) {
   const int64_t Tc = config.Tc, Td = config.Td, B = rows.count;
   CHECK(windows.x.size(1) >= Tc + Td - 1, "dmt: windows of ", windows.x.size(1),
         " tokens are shorter than Tc + Td - 1 = ", Tc + Td - 1);
@@ -91,6 +110,7 @@ DmtBatch make_dmt_batch(const Windows& windows, Piece rows, const DmtConfig& con
   batch.targets = transposed_columns(y, Tc - 1, Td);
   batch.target_count = count_valid(columns(windows.y, Tc - 1, Td));
   batch.share = static_cast<double>(B) / static_cast<double>(windows.x.size(0));
+  if (is_hot_teacher(config)) add_future(windows, rows, config, draw, batch);
   return batch;
 }
 
@@ -124,40 +144,40 @@ Tensor rollout(const Rnn& rnn, const Tensor& first, const Tensor& tokens) {
 DmtResult dmt_step(const Teacher& teacher, const Rnn& rnn, const DmtBatch& batch,
                    const DmtConfig& config) {
   const int64_t Td = batch.targets.size(0), B = batch.targets.size(1);
+  TeacherTerms own;
+  if (is_hot_teacher(config)) {
+    own = teacher_terms(teacher, batch, config);
+  } else {
+    own.labels = encode_labels(teacher, batch.contexts, batch.has_padding);
+  }
   DmtResult r;
-  r.labels = encode_labels(teacher, batch.contexts, batch.has_padding);
-  const int64_t labels = r.labels.size(0);
+  r.labels = detach(own.labels);
+  const Shape one_time = r.labels.shape().tail();
+  const Tensor first = reshape(rows(own.labels, 0, 1), one_time);
   Recorded recorded;
   if (config.grad == DmtGrad::kFullBptt) {
-    recorded = rollout_recorded(rnn, batch, at_time(r.labels, 0), config);
-    r.memories = detach(recorded.read).view({Td, B, r.labels.size(2), r.labels.size(3)});
+    recorded = rollout_recorded(rnn, batch, first, config);
+    r.memories = detach(recorded.read).view({Td, B, one_time[1], one_time[2]});
   } else {
     r.memories = rollout(rnn, at_time(r.labels, 0), batch.tokens);
-    recorded = regress(rnn, batch, r.memories, config);
+    recorded = regress(rnn, batch, r.memories, first, config);
   }
-  // The mean over the label times counts t = 0, where both memories are the same.
-  r.loss_dyn = Tensor::zeros({1});
-  if (recorded.labelled.defined()) {
-    const double counted = static_cast<double>(labels - 1) / static_cast<double>(labels);
-    r.loss_dyn = weighted_sum({mse(recorded.labelled, flat_times(r.labels, 1, labels))},
-                              {counted * batch.share});
-  }
+  r.loss_dyn = dynamics_loss(recorded, own.labels, batch.share);
   ReadoutInput input{flat_times(r.memories, 0, Td), batch.targets.view({Td * B}),
                      batch.target_count};
-  Tensor total;
   if (config.detach_readout) {
     r.loss_readout = readout_loss_and_gradient(rnn, input, config.coef_readout);
-    total = weighted_sum({r.loss_dyn}, {config.coef_dyn});
   } else {
-    input.memories = recorded.read.defined() ? recorded.read : input.memories;
+    input.memories = recorded.read.defined() ? recorded.read : first;
     r.loss_readout = readout_loss(rnn, input).loss;
-    total = weighted_sum({r.loss_dyn, r.loss_readout}, {config.coef_dyn, config.coef_readout});
   }
-  if (needs_grad({total})) backward(total);
-  const NoGrad for_the_log_only;
-  r.loss_dyn = detach(r.loss_dyn);
-  r.loss_readout = detach(r.loss_readout);
-  r.loss = weighted_sum({r.loss_dyn, r.loss_readout}, {config.coef_dyn, config.coef_readout});
+  r.loss_dec = own.loss_dec;
+  r.loss_unif = own.loss_unif;
+  r.loss = total_loss(r, config);
+  if (needs_grad({r.loss})) backward(r.loss);
+  for (Tensor* loss : {&r.loss, &r.loss_dyn, &r.loss_readout, &r.loss_dec, &r.loss_unif}) {
+    if (loss->defined()) *loss = detach(*loss);
+  }
   return r;
 }
 
@@ -167,12 +187,26 @@ Dmt::Dmt(Teacher& teacher, Rnn& rnn, const DmtConfig& config)
 }
 
 std::vector<ParameterGroup> Dmt::groups() {
-  return {{"rnn", rnn_.parameters(), config_.hot_rnn}, {"teacher", teacher_.parameters(), false}};
+  ParameterGroup hot{"teacher", {}, true}, frozen{"teacher.frozen", {}, false};
+  for (const NamedParameter& parameter : teacher_.parameters()) {
+    const bool is_decoder = parameter.name.starts_with("teacher.decoder.");
+    const bool is_hot = is_decoder ? config_.hot_teacher_decoder : config_.hot_teacher_encoder;
+    (is_hot ? hot : frozen).parameters.push_back(parameter);
+  }
+  std::vector<ParameterGroup> groups = {{"rnn", rnn_.parameters(), config_.hot_rnn}};
+  for (const ParameterGroup& group : {hot, frozen}) {
+    if (!group.parameters.empty()) groups.push_back(group);
+  }
+  return groups;
 }
 
-LossTerms Dmt::run(const Windows& windows, Piece piece, DrawKey) {
-  const DmtResult r = dmt_step(teacher_, rnn_, make_dmt_batch(windows, piece, config_), config_);
-  return {{"loss", r.loss}, {"loss_readout", r.loss_readout}, {"loss_dyn", r.loss_dyn}};
+LossTerms Dmt::run(const Windows& windows, Piece piece, DrawKey draw) {
+  const DmtResult r =
+      dmt_step(teacher_, rnn_, make_dmt_batch(windows, piece, config_, draw), config_);
+  LossTerms terms = {{"loss", r.loss}, {"loss_readout", r.loss_readout}, {"loss_dyn", r.loss_dyn}};
+  if (r.loss_dec.defined()) terms.emplace_back("loss_dec", r.loss_dec);
+  if (r.loss_unif.defined()) terms.emplace_back("loss_unif", r.loss_unif);
+  return terms;
 }
 
 double Dmt::flop_per_step(int64_t batch) const {

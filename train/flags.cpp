@@ -1,6 +1,9 @@
 #include "train/flags.h"
 
+#include <algorithm>
+#include <cctype>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -73,12 +76,9 @@ struct Compatibility {
   bool rnn_use_rmsnorm = true;
   bool teacher_use_rmsnorm = true;
   std::optional<bool> detach_rnn;
-  bool hot_teacher_encoder = false;
-  bool hot_teacher_decoder = false;
 
   void add_to(Flags& flags, const std::string& method) {
     constexpr const char* kOnlyTrue = "only True is accepted";
-    constexpr const char* kOnlyFalse = "only False is accepted: the teacher is frozen";
     flags.add({kRnn, "use_rmsnorm", kBool, "True|False", kOnlyTrue}, rnn_use_rmsnorm);
     if (method != "bptt") {
       flags.add({kTeacher, "use_rmsnorm", kBool, "True|False", kOnlyTrue}, teacher_use_rmsnorm);
@@ -87,8 +87,6 @@ struct Compatibility {
     flags.add({kDmt, "detach_rnn", kBool, "True|False",
                "the reference's name: False is --dmt.grad detach, True is full_bptt"},
               detach_rnn);
-    flags.add({kDmt, "hot_teacher_encoder", kBool, "True|False", kOnlyFalse}, hot_teacher_encoder);
-    flags.add({kDmt, "hot_teacher_decoder", kBool, "True|False", kOnlyFalse}, hot_teacher_decoder);
   }
 };
 
@@ -103,9 +101,6 @@ void apply(const Compatibility& given, const Flags& flags, TrainConfig& config) 
   const char* only_norm = ".use_rmsnorm: must be True, got False: only RMSNorm is there";
   require(given.rnn_use_rmsnorm, "--rnn", only_norm);
   require(given.teacher_use_rmsnorm, "--teacher", only_norm);
-  const char* frozen = ": must be False, got True: DMT trains against a frozen teacher";
-  require(!given.hot_teacher_encoder, "--dmt.hot_teacher_encoder", frozen);
-  require(!given.hot_teacher_decoder, "--dmt.hot_teacher_decoder", frozen);
   if (!given.detach_rnn) return;
 
   // The reference's flag is inverted: its False cuts the gradient at every step.
@@ -139,7 +134,12 @@ void check_pair(const RnnConfig& rnn, const TeacherConfig& teacher, bool is_copi
   equal("rotary_pos_emb", rnn.rotary_pos_emb, teacher.rotary_pos_emb);
 }
 
-void check_smt(const SmtConfig& smt) {
+/// `rows` of a memory, or of memories, that L_unif compares in a piece.
+void check_smt(const SmtConfig& smt, int64_t rows) {
+  require(smt.coef_unif == 0 || rows >= 2,
+          "--smt.coef_unif: must be 0 where a piece of the batch holds one memory token: there is "
+          "no second one to compare it with; got ",
+          smt.coef_unif);
   require(smt.T >= smt.Tc + smt.Tf, "--smt.T: must be at least Tc + Tf = ", smt.Tc, " + ", smt.Tf,
           " = ", smt.Tc + smt.Tf, ", got ", smt.T);
   require(smt.hot_rnn || smt.hot_teacher,
@@ -151,6 +151,14 @@ void check_dmt(const DmtConfig& dmt) {
   require(dmt.T >= dmt.Tc + dmt.Td - 1, "--dmt.T: must be at least Tc + Td - 1 = ", dmt.Tc, " + ",
           dmt.Td, " - 1 = ", dmt.Tc + dmt.Td - 1, ", got ", dmt.T);
   require(dmt.k <= dmt.Td, "--dmt.k: must be at most Td = ", dmt.Td, ", got ", dmt.k);
+  if (is_hot_teacher(dmt)) {
+    const int64_t last = (dmt.Td - 1) / dmt.k * dmt.k;  // label time
+    require(dmt.T >= dmt.Tc + last + dmt.Tf - 1,
+            "--dmt.T: must be at least Tc + Tf - 1 + the last "
+            "label time, ",
+            dmt.Tc, " + ", dmt.Tf, " - 1 + ", last, " = ", dmt.Tc + last + dmt.Tf - 1,
+            ", where the teacher is hot, got ", dmt.T);
+  }
   require(dmt.hot_rnn, "--dmt.hot_rnn: must be True, got False: nothing would be trained");
 }
 
@@ -174,6 +182,8 @@ void check_config(const TrainConfig& config) {
           "--dataset: is missing; kjv, text:FILE, npy:TRAIN,TEST, or NAME for "
           "data/NAME/{train,test}.npy");
   require(!run.save_dir.empty(), "--save_dir: is missing; the folder where the run is written");
+  require(!run.overwrite || run.resume == "never", "--overwrite: contradicts --resume ", run.resume,
+          ": one replaces the run in --save_dir, the other continues it");
   check_overwrite(run, "--load_rnn_path", run.load_rnn_path);
   check_overwrite(run, "--load_teacher_path", run.load_teacher_path);
   require(optimizer.batch_size % optimizer.grad_accum_steps == 0,
@@ -183,7 +193,10 @@ void check_config(const TrainConfig& config) {
   if (config.method == "bptt") return;
   check_model("teacher", config.teacher);
   check_pair(config.rnn, config.teacher, config.method == "smt");
-  if (config.method == "smt") check_smt(config.smt);
+  if (config.method == "smt") {
+    check_smt(config.smt, optimizer.batch_size / optimizer.grad_accum_steps *
+                              (config.smt.unif_over_tokens ? config.rnn.mem_tokens : 1));
+  }
   if (config.method == "dmt") check_dmt(config.dmt);
 }
 
@@ -206,12 +219,45 @@ std::optional<TrainConfig> parse_train_flags(const std::string& method, int argc
   if (!flags.parse(argc, argv)) return std::nullopt;
   apply(compatibility, flags, config);
   check_config(config);
+  config.run.resume_command = resume_command(argc, argv);
   return config;
 }
 
-int run_program(const char* program, const std::function<void()>& body) try {
-  body();
-  return 0;
+namespace {
+
+std::string shell_word(const std::string& word) {
+  const auto is_plain = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || std::strchr("_-+=./:,@%", c);
+  };
+  if (!word.empty() && std::all_of(word.begin(), word.end(), is_plain)) return word;
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+}  // namespace
+
+std::string resume_command(int argc, const char* const* argv) {
+  std::string command;
+  const char* dropped = nullptr;  // the flag whose value may follow
+  for (int i = 0; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (word == "--resume" || word == "--overwrite") {
+      dropped = argv[i];
+    } else if (word.starts_with("--resume=") || word.starts_with("--overwrite=")) {
+      dropped = nullptr;
+    } else if (dropped && !word.starts_with("--")) {
+      dropped = nullptr;
+    } else {
+      dropped = nullptr;
+      command += shell_word(word) + " ";
+    }
+  }
+  return command + "--resume auto";
+}
+
+int run_program(const char* program, const std::function<int()>& body) try {
+  return body();
 } catch (const UsageError& error) {
   std::fprintf(stderr, "%s: %s\n", program, error.what());
   return 2;

@@ -57,9 +57,13 @@ class Flags {
 std::optional<TrainConfig> parse_train_flags(const std::string& method, int argc,
                                              const char* const* argv);
 
+/// The command line `argv` as one that continues the run: with --resume auto, without --overwrite.
+/// Words are quoted for a shell.
+std::string resume_command(int argc, const char* const* argv);
+
 /// What every `main` is: runs `body`, prints what it throws as "program: message" to the error
-/// output, and returns the exit status: 0, 1, or 2 for a UsageError.
-int run_program(const char* program, const std::function<void()>& body);
+/// output, and returns the exit status: what `body` returns, 1, or 2 for a UsageError.
+int run_program(const char* program, const std::function<int()>& body);
 
 template <class T>
 void Flags::add(const Setting& setting, T& value) {

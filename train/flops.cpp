@@ -50,7 +50,13 @@ double dmt_flop(const TeacherConfig& teacher, const RnnConfig& rnn, const DmtCon
   const auto updates = static_cast<double>(dmt.Td - 1);
   const bool all_backward = dmt.grad == DmtGrad::kFullBptt || !dmt.detach_readout;
   const double backward_updates = all_backward ? updates : labels - 1;
-  return static_cast<double>(batch) * (labels * encoder_flop(teacher, dmt.Tc) +
+  // A hot encoder's gradient goes through every label; a hot teacher also decodes after each. To
+  // its input alone (a frozen decoder, a frozen encoder) the gradient costs half of a backward.
+  const double encodes = dmt.hot_teacher_encoder ? 3 : 1;
+  const double decodes =
+      is_hot_teacher(dmt) ? (dmt.hot_teacher_encoder && dmt.hot_teacher_decoder) ? 3 : 2 : 0;
+  return static_cast<double>(batch) * (labels * (encodes * encoder_flop(teacher, dmt.Tc) +
+                                                 decodes * decoder_flop(teacher, dmt.Tf)) +
                                        (updates + 2 * backward_updates) * update_flop(rnn) +
                                        3 * static_cast<double>(dmt.Td) * readout_flop(rnn));
 }

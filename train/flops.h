@@ -14,7 +14,8 @@ double smt_flop(const TeacherConfig& teacher, const RnnConfig& rnn, const SmtCon
 
 /// The least work of one DMT step: encodes at the label times and Td - 1 updates forward; backward
 /// of the updates that carry loss; Td readouts forward and backward. 8,930 GFLOP at the paper's
-/// sizes and batch 32. With the gradient through the whole rollout all updates go backward.
+/// sizes and batch 32. With the gradient through the whole rollout all updates go
+/// backward; a hot teacher adds its own gradients and the decoder.
 double dmt_flop(const TeacherConfig& teacher, const RnnConfig& rnn, const DmtConfig& dmt,
                 int64_t batch);
 

@@ -1,13 +1,9 @@
 #include "train/metrics.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <cstring>
 #include <unistd.h>
 #include <utility>
-
-#include "tensor/error.h"
 
 namespace loopless {
 namespace {
@@ -71,13 +67,17 @@ std::string duration_text(double seconds) {
 
 // --- file and console ---------------------------------------------------------------------------
 
-Metrics::Metrics(const std::string& path, int64_t n_iters)
-    : Metrics(path, n_iters, stdout, ::isatty(STDOUT_FILENO) == 1) {}
+Metrics::Metrics(const std::string& path, int64_t first_step, int64_t n_iters)
+    : Metrics(path, first_step, n_iters, stdout, ::isatty(STDOUT_FILENO) == 1) {}
 
-Metrics::Metrics(const std::string& path, int64_t n_iters, std::FILE* console, bool is_terminal)
-    : path_(path), file_(path), n_iters_(n_iters), console_(console), is_terminal_(is_terminal) {
-  CHECK(file_.good(), path_, ": cannot write: ", std::strerror(errno));
-}
+Metrics::Metrics(const std::string& path, int64_t first_step, int64_t n_iters, std::FILE* console,
+                 bool is_terminal)
+    : file_(path, first_step),
+      first_step_(first_step),
+      n_iters_(n_iters),
+      console_(console),
+      is_terminal_(is_terminal),
+      step_(first_step) {}
 
 Metrics::~Metrics() { erase_bar(); }
 
@@ -85,10 +85,12 @@ void Metrics::log(int64_t step, const Record& record) {
   nlohmann::ordered_json line = {{"step", step}};
   line.update(record.json());
   // Not a number and infinity are written as null.
-  file_ << line.dump() << '\n' << std::flush;
-  CHECK(file_.good(), path_, ": cannot write: ", std::strerror(errno));
+  const bool was_waiting = file_.waiting() > 0;
+  const std::string wrong = file_.append(line.dump());
   step_ = step;
   print("step " + std::to_string(step) + "/" + std::to_string(n_iters_) + "  " + record.text());
+  if (!wrong.empty() && !was_waiting) say(wrong + "; the run goes on, its lines wait");
+  if (wrong.empty() && was_waiting) say("the lines that waited are written");
 }
 
 void Metrics::say(const std::string& line) { print(line); }
@@ -118,7 +120,7 @@ void Metrics::draw_bar() {
   const int64_t n = std::max<int64_t>(n_iters_, 1);
   const int64_t filled = kWidth * std::clamp<int64_t>(step_, 0, n) / n;
   const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
-  const double rate = step_ / std::max(seconds, 1e-9);  // steps/s
+  const double rate = (step_ - first_step_) / std::max(seconds, 1e-9);  // steps/s
   char text[128];
   std::snprintf(text, sizeof text, "\r[%s%s] %3lld %%  %.3g steps/s",
                 std::string(filled, '=').c_str(), std::string(kWidth - filled, ' ').c_str(),

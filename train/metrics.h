@@ -9,12 +9,13 @@
 
 #include <chrono>
 #include <cstdio>
-#include <fstream>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include <nlohmann/json.hpp>
+
+#include "train/metrics_file.h"
 
 namespace loopless {
 
@@ -45,17 +46,24 @@ std::string duration_text(double seconds);
 
 class Metrics {
  public:
-  /// Opens `path` for a run of `n_iters` steps. Throws Error "`path`: cannot write: REASON".
-  Metrics(const std::string& path, int64_t n_iters);
+  /// Opens `path` for a run that has done `first_step` of `n_iters` steps: later lines are cut off.
+  /// Throws Error as MetricsFile does.
+  Metrics(const std::string& path, int64_t first_step, int64_t n_iters);
   /// The same with another console, which is a terminal or is not.
-  Metrics(const std::string& path, int64_t n_iters, std::FILE* console, bool is_terminal);
+  Metrics(const std::string& path, int64_t first_step, int64_t n_iters, std::FILE* console,
+          bool is_terminal);
   /// Removes the bar.
   ~Metrics();
   Metrics(const Metrics&) = delete;
   Metrics& operator=(const Metrics&) = delete;
 
-  /// One log line, after `step` steps. Throws Error if the file cannot be written to.
+  /// One log line, after `step` steps. Where the file cannot be written to the console says so, and
+  /// the line waits for the next one.
   void log(int64_t step, const Record& record);
+  /// Lines that could not be written.
+  int64_t waiting() const { return file_.waiting(); }
+  /// Syncs the file with the disk, so that a checkpoint is never newer than its lines.
+  void sync() const { file_.sync(); }
   /// A line for the reader alone: what was saved, what was skipped.
   void say(const std::string& line);
   /// Redraws the bar, at most five times a second. Cheap enough for each step.
@@ -68,8 +76,8 @@ class Metrics {
   void erase_bar();
   void draw_bar();
 
-  std::string path_;
-  std::ofstream file_;
+  MetricsFile file_;
+  int64_t first_step_;
   int64_t n_iters_;
   std::FILE* console_;
   bool is_terminal_;

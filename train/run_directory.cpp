@@ -26,24 +26,56 @@ void create_folder(const std::string& path) {
 
 }  // namespace
 
-RunDirectory::RunDirectory(const std::string& path) : path_(without_slashes(path)) {}
+RunDirectory::RunDirectory(const std::string& path) : path_(without_slashes(path)) {
+  std::error_code error;
+  if (!fs::exists(path_, error)) return;  // whatever keeps it from being looked at, `create` says
+  create_folder(path_);
+  lock_ = std::make_unique<RunLock>(path_);
+}
 
-RunDirectory RunDirectory::create(const std::string& path, bool overwrite) {
-  RunDirectory run(path);
-  create_folder(run.path_);
-  const std::string contents[] = {run.config(), run.metrics(), run.checkpoints(), run.samples(),
-                                  run.figures()};
-  for (const std::string& item : contents) {
-    // Empty folders are what a run that failed at its start leaves behind.
-    if (!fs::exists(item) || fs::is_empty(item)) continue;
-    CHECK(overwrite, run.path_,
-          ": already holds a run; choose another --save_dir or pass --overwrite");
+bool RunDirectory::holds_run() const {
+  // Empty folders are what a run that failed at its start leaves behind.
+  for (const std::string& item : {config(), metrics(), checkpoints(), samples(), figures()}) {
+    std::error_code error;
+    if (fs::exists(item, error) && !fs::is_empty(item, error)) return true;
+  }
+  return false;
+}
+
+bool RunDirectory::has_config() const {
+  std::error_code error;
+  return fs::exists(config(), error);
+}
+
+void RunDirectory::create(bool overwrite) {
+  create_folder(path_);
+  if (!lock_) lock_ = std::make_unique<RunLock>(path_);
+  CHECK(overwrite || !holds_run(), path_,
+        ": already holds a run; --resume auto continues it, --overwrite replaces it, or choose "
+        "another --save_dir");
+  for (const std::string& item : {config(), metrics(), checkpoints(), samples(), figures()}) {
     std::error_code error;
     fs::remove_all(item, error);
     CHECK(!error, item, ": cannot remove: ", error.message());
   }
-  create_folder(run.checkpoints());
-  return run;
+  create_folder(checkpoints());
+}
+
+void RunDirectory::ensure() {
+  create_folder(path_);
+  if (!lock_) lock_ = std::make_unique<RunLock>(path_);
+  create_folder(checkpoints());
+}
+
+void RunDirectory::remove_unfinished() const {
+  for (const fs::directory_entry& entry : fs::directory_iterator(checkpoints())) {
+    const std::string name = entry.path().filename().string();
+    // The temporary names of AtomicFile.
+    if (name.starts_with("step_") && name.find(".safetensors.tmp.") != std::string::npos) {
+      std::error_code error;
+      fs::remove(entry.path(), error);
+    }
+  }
 }
 
 }  // namespace loopless

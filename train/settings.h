@@ -24,6 +24,8 @@ inline constexpr Range kCount{"a whole number from 1 to 2147483647", 1, kMaxCoun
 inline constexpr Range kCountOrZero{"a whole number from 0 to 2147483647", 0, kMaxCount};
 inline constexpr Range kSeed{"a whole number from 0 to 18446744073709551615"};
 inline constexpr Range kNotNegative{"a number of at least 0", 0};
+// Smaller steps than f32 has.
+inline constexpr Range kQuantum{"a number of at least 1e-30", 1e-30, 1e30};
 inline constexpr Range kPositive{"a number above 0", 0, std::numeric_limits<double>::max(), true};
 inline constexpr Range kUnitInterval{"a number from 0 to 1", 0, 1};
 inline constexpr Range kBetas{"two numbers in [0, 1)", 0, 1, false, true};
@@ -31,6 +33,7 @@ inline constexpr Range kThreads{"a whole number from 0 to 4096", 0, 4096};
 inline constexpr Range kBool{"True or False"};
 inline constexpr Range kText{"a text that is not empty"};
 inline constexpr Range kPath{"a path"};
+inline constexpr Range kResume{"auto, never or the path of a checkpoint"};
 inline constexpr Range kSchedules{"constant, warmup_constant or warmup_cosine"};
 inline constexpr Range kDmtGrads{"detach or full_bptt"};
 
@@ -71,16 +74,27 @@ void visit_run(Run& c, bool has_teacher, Visit& visit) {
   visit(Setting{kRun, "save_dir", kPath, "FOLDER", "where the run is written"}, c.save_dir);
   visit(Setting{kRun, "overwrite", kBool, "True|False", "replace a run that save_dir holds"},
         c.overwrite);
+  visit(Setting{kRun, "resume", kResume, "auto|never|PATH",
+                "auto: go on from the newest whole checkpoint of save_dir, if there is one; PATH: "
+                "from that one"},
+        c.resume);
+  visit(Setting{kRun, "dry_run", kBool, "True|False",
+                "print model, memory, FLOP and time of a step, and end"},
+        c.dry_run);
   visit(Setting{kRun, "seed", kSeed, "number", "of initial values and windows"}, c.seed);
   visit(Setting{kRun, "n_iters", kCount, "steps", "length of the run"}, c.n_iters);
   visit(Setting{kRun, "max_seconds", kNotNegative, "seconds",
                 "wall time after which the run ends early; 0: none"},
         c.max_seconds);
   visit(Setting{kRun, "log_every", kCount, "steps", "between log lines"}, c.log_every);
-  visit(Setting{kRun, "test_windows", kCount, "windows", "fixed windows of the test loss"},
+  visit(Setting{kRun, "test_windows", kCountOrZero, "windows",
+                "fixed windows of the test loss; 0: no test loss"},
         c.test_windows);
   visit(Setting{kRun, "ckpt_every", kCount, "steps", "between checkpoints; None: only the last"},
         c.ckpt_every);
+  visit(Setting{kRun, "keep", kCount, "checkpoints",
+                "newest ones kept, besides the one with the best test loss; None: all"},
+        c.keep);
   visit(Setting{kRun, "load_rnn_path", kPath, "FILE", "checkpoint that the RNN starts from"},
         c.load_rnn_path);
   if (has_teacher) {
@@ -119,7 +133,7 @@ void visit_model(Section section, Model& c, Visit& visit) {
   visit(Setting{section, "mem_rms_norm", kBool, "True|False",
                 "scale memory tokens to root-mean-square one"},
         c.mem_rms_norm);
-  visit(Setting{section, "mem_fsq", kPositive, "quantum",
+  visit(Setting{section, "mem_fsq", kQuantum, "quantum",
                 "round memories to its multiples; None: do not"},
         c.mem_fsq);
   visit(Setting{section, "d_model", kCount, "channels", "width"}, c.d_model);
@@ -156,15 +170,15 @@ void visit_dmt(Dmt& c, Visit& visit) {
   visit(Setting{kDmt, "Td", kCount, "steps", "of the rollout"}, c.Td);
   visit(Setting{kDmt, "Tc", kCount, "tokens", "of context that the encoder reads"}, c.Tc);
   visit(Setting{kDmt, "Tf", kCount, "tokens",
-                "of future in the decoder's loss, unused with a frozen teacher"},
+                "of future in the decoder's loss, which only a hot teacher has"},
         c.Tf);
   visit(Setting{kDmt, "k", kCount, "steps", "between the encoder's labels, at most Td"}, c.k);
   visit(Setting{kDmt, "coef_dec", kNotNegative, "weight",
-                "of the decoder's loss, constant with a frozen teacher"},
+                "of the decoder's loss, which only a hot teacher has"},
         c.coef_dec);
   visit(Setting{kDmt, "coef_dyn", kNotNegative, "weight", "of the dynamics loss"}, c.coef_dyn);
   visit(Setting{kDmt, "coef_unif", kNotNegative, "weight",
-                "of the uniformity loss, constant with a frozen teacher"},
+                "of the uniformity loss, which only a hot teacher has"},
         c.coef_unif);
   visit(Setting{kDmt, "coef_readout", kNotNegative, "weight", "of the readout's loss"},
         c.coef_readout);
@@ -176,6 +190,12 @@ void visit_dmt(Dmt& c, Visit& visit) {
         c.grad);
   visit(Setting{kDmt, "hot_rnn", kBool, "True|False", "train the RNN; only True is accepted"},
         c.hot_rnn);
+  visit(Setting{kDmt, "hot_teacher_encoder", kBool, "True|False",
+                "also train the teacher's embedding and encoder"},
+        c.hot_teacher_encoder);
+  visit(
+      Setting{kDmt, "hot_teacher_decoder", kBool, "True|False", "also train the teacher's decoder"},
+      c.hot_teacher_decoder);
 }
 
 template <class Bptt, class Visit>

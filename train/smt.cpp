@@ -66,11 +66,15 @@ SmtResult smt_loss(const Teacher& teacher, const Rnn& rnn, const SmtBatch& batch
   r.predicted = rnn.step(now, batch.next_token);
   r.loss_dyn = weighted_sum({mse(r.predicted, next)}, {batch.share});
 
-  const Tensor spread = unif_view(r.memory, config.unif_over_tokens);
-  r.loss_unif = weighted_sum({uniformity(spread, batch.unif_rows)}, {batch.share});
-
-  r.loss = weighted_sum({r.loss_dec, r.loss_dyn, r.loss_unif},
-                        {config.coef_dec, config.coef_dyn, config.coef_unif});
+  std::vector<Tensor> terms = {r.loss_dec, r.loss_dyn};
+  std::vector<double> coefficients = {config.coef_dec, config.coef_dyn};
+  if (config.coef_unif > 0) {
+    const Tensor spread = unif_view(r.memory, config.unif_over_tokens);
+    r.loss_unif = weighted_sum({uniformity(spread, batch.unif_rows)}, {batch.share});
+    terms.push_back(r.loss_unif);
+    coefficients.push_back(config.coef_unif);
+  }
+  r.loss = weighted_sum(terms, coefficients);
 
   const NoGrad for_the_log_only;
   const Tensor at = detach(r.loss_dec_at).view({B, batch.targets.size(1), 1});
@@ -82,6 +86,7 @@ SmtResult smt_loss(const Teacher& teacher, const Rnn& rnn, const SmtBatch& batch
 Smt::Smt(Teacher& teacher, Rnn& rnn, const SmtConfig& config)
     : teacher_(teacher), rnn_(rnn), config_(config) {
   check_match(teacher.config(), rnn.config());
+  check_same_decoder(teacher.config(), rnn.config());
 }
 
 std::vector<ParameterGroup> Smt::groups() {
@@ -95,13 +100,17 @@ std::vector<ParameterGroup> Smt::groups() {
 
 LossTerms Smt::run(const Windows& windows, Piece piece, DrawKey draw) {
   const SmtBatch batch = make_smt_batch(windows, piece, config_, rnn_.config(), draw);
-  const SmtResult r = smt_loss(teacher_, rnn_, batch, config_);
+  SmtConfig config = config_;
+  // L_unif compares the rows of a piece with each other: a test loss must not depend on the pieces.
+  if (!is_recording()) config.coef_unif = 0;
+  const SmtResult r = smt_loss(teacher_, rnn_, batch, config);
   if (needs_grad({r.loss})) backward(r.loss);
-  return {{"loss", detach(r.loss)},
-          {"loss_dec", detach(r.loss_dec)},
-          {"loss_dec0", detach(r.loss_dec0)},
-          {"loss_dyn", detach(r.loss_dyn)},
-          {"loss_unif", detach(r.loss_unif)}};
+  LossTerms terms = {{"loss", detach(r.loss)},
+                     {"loss_dec", detach(r.loss_dec)},
+                     {"loss_dec0", detach(r.loss_dec0)},
+                     {"loss_dyn", detach(r.loss_dyn)}};
+  if (r.loss_unif.defined()) terms.emplace_back("loss_unif", detach(r.loss_unif));
+  return terms;
 }
 
 double Smt::flop_per_step(int64_t batch) const {

@@ -3,10 +3,11 @@
 ///   m_t     = encoder(x[0 : Tc]),   m_{t+1} = encoder(x[1 : Tc+1])        both in one pass of 2B
 ///   L_dec   = sum_valid gamma^j CE(decoder(m_t, x[Tc : Tc+Tf])_j, y[Tc-1+j]) / number of valid
 ///   L_dyn   = mean (f(m_t, x[Tc]) - m_{t+1})^2
-///   L_unif  = log mean_{i != j} exp(-2 |u_i - u_j|^2),  u = memory tokens (or memories) of unit norm
+///   L_unif  = log mean_{i != j} exp(-2 |u_i - u_j|^2),   u = memory tokens (or memories), |u| = 1
 ///   loss    = coef_dec L_dec + coef_dyn L_dyn + coef_unif L_unif
 ///
-/// With `detach_rnn` L_dyn trains the cell alone: both memories are taken as given.
+/// L_unif is not computed where coef_unif is 0. With `detach_rnn` L_dyn trains the cell alone: both
+/// memories are taken as given.
 #pragma once
 
 #include "models/rnn.h"
@@ -37,17 +38,18 @@ SmtBatch make_smt_batch(const Windows& windows, Piece rows, const SmtConfig& con
 
 /// Every intermediate result that a reader of the equations would ask for.
 struct SmtResult {
-  Tensor loss, loss_dec, loss_dec0, loss_dyn, loss_unif;  // f32 [1], this piece's share
-  Tensor loss_dec_at;                                     // [B, Tf]: CE by position
-  Tensor logits;                                          // [B, Tf, V]
-  Tensor memory, next_memory, predicted;                  // m_t, m_{t+1}, f(m_t, x[Tc]): [B, K, C]
+  Tensor loss, loss_dec, loss_dec0, loss_dyn;  // f32 [1], this piece's share
+  Tensor loss_unif;                            // the same; undefined: coef_unif is 0
+  Tensor loss_dec_at;                          // [B, Tf]: CE by position
+  Tensor logits;                               // [B, Tf, V]
+  Tensor memory, next_memory, predicted;       // m_t, m_{t+1}, f(m_t, x[Tc]): [B, K, C]
 };
 SmtResult smt_loss(const Teacher& teacher, const Rnn& rnn, const SmtBatch& batch,
                    const SmtConfig& config);
 
 class Smt : public Method {
  public:
-  /// Throws Error if the two models do not match.
+  /// Throws Error if the two models do not match, or the readout is no copy of the decoder.
   Smt(Teacher& teacher, Rnn& rnn, const SmtConfig& config);
 
   std::vector<ParameterGroup> groups() override;

@@ -8,10 +8,10 @@ int main(int argc, char** argv) {
   using namespace loopless;
   return run_program("train_bptt", [&] {
     const std::optional<TrainConfig> config = parse_train_flags("bptt", argc, argv);
-    if (!config) return;
+    if (!config) return 0;
     Rnn rnn(config->rnn, config->run.seed);
-    if (config->run.load_rnn_path) load_weights(rnn.parameters(), *config->run.load_rnn_path);
     Bptt bptt(rnn, config->bptt);
-    train(*config, bptt, rnn.parameters());
+    const auto start = [&] { return load_start(*config, rnn.parameters()); };
+    return train(*config, bptt, rnn.parameters(), start).exit_status();
   });
 }

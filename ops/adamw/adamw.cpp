@@ -25,6 +25,7 @@ void adamw(const Tensor& parameters, const Tensor& grads, const Tensor& m, const
   check_tensor("adamw", "lr", state.lr, {1});
   check_tensor("adamw", "step", state.step, {1}, kI32);
   check_tensor("adamw", "clip_factor", state.clip_factor, {1});
+  check_tensor("adamw", "skip", state.skip, {1}, kI32);
   check_options(options);
   adamw_cpu({.parameters = parameters.data(),
              .grads = grads.data(),
@@ -33,6 +34,7 @@ void adamw(const Tensor& parameters, const Tensor& grads, const Tensor& m, const
              .lr = state.lr.data(),
              .step = state.step.data<int32_t>(),
              .clip_factor = state.clip_factor.data(),
+             .skip = state.skip.data<int32_t>(),
              .beta1 = options.beta1,
              .beta2 = options.beta2,
              .epsilon = options.epsilon,

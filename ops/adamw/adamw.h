@@ -9,6 +9,7 @@ struct AdamWState {
   Tensor lr;           // f32 [1]
   Tensor step;         // i32 [1], the number of this step, from 1
   Tensor clip_factor;  // f32 [1]
+  Tensor skip;         // i32 [1], 1: leave everything as it is
 };
 
 struct AdamWOptions {
@@ -26,16 +27,16 @@ struct AdamWOptions {
 ///   m_hat = m / (1 - beta1^step),   v_hat = v / (1 - beta2^step)
 ///   parameters = (1 - lr weight_decay) parameters - lr m_hat / (sqrt(v_hat) + epsilon)
 ///
-/// What changes from step to step is read from tensors by the kernel: a step waits for no host.
+/// With skip = 1 nothing is touched (ops/step_guard). What changes from step to step is read from
+/// tensors by the kernel: a step waits for no host.
 ///
 /// Gradient none.
 ///
-/// Shapes   parameters, grads, m, v [N]; lr, step, clip_factor [1]; N = 0 is legal.
-/// Types    step: i32; all else f32; the coefficients are computed in f64.
+/// Shapes   parameters, grads, m, v [N]; lr, step, clip_factor, skip [1]; N = 0 is legal.
+/// Types    step, skip: i32; all else f32; the coefficients are computed in f64.
 /// Saves    nothing.
-/// Throws   Error if a shape or type differs, a beta is outside [0, 1), epsilon is not positive,
-/// or
-///          weight_decay is negative.
+/// Throws   Error if a shape or type differs, a beta is outside [0, 1), epsilon is not
+///          positive, or weight_decay is negative.
 /// Numerics error <= 2x the naive f32 loop (against f64); the same for any number of threads, and
 ///          for slices that start at multiples of kAdamWBlock.
 /// Source   Loshchilov & Hutter 2019, arXiv:1711.05101, with the decay as in PyTorch's AdamW.
@@ -52,6 +53,7 @@ struct AdamW {
   const float* lr;           // [1]
   const int32_t* step;       // [1]
   const float* clip_factor;  // [1]
+  const int32_t* skip;       // [1]
   double beta1;
   double beta2;
   double epsilon;

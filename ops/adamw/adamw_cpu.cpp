@@ -35,8 +35,9 @@ struct Coefficients {
 //          elements whatever the number of threads.
 // Memory   One pass: reads 16 bytes an element, writes 12. Bandwidth-bound.
 // Numerics f32, element by element.
-// Needs    step >= 1.
+// Needs    step >= 1 where skip is 0.
 void adamw_cpu(const AdamW& args) {
+  if (*args.skip != 0) return;
   const Coefficients k(args);
 #pragma omp parallel for schedule(static) if (args.count >= kSerialBelow)
   for (int64_t begin = 0; begin < args.count; begin += kAdamWBlock) {

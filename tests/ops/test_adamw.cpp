@@ -7,9 +7,9 @@ namespace {
 
 const AdamWOptions kOptions{.beta1 = 0.9, .beta2 = 0.95, .epsilon = 1e-8, .weight_decay = 0.1};
 
-AdamWState state_of(float lr, int32_t step, float clip_factor) {
-  return {Tensor::full({1}, lr), Tensor::from<int32_t>({1}, {step}),
-          Tensor::full({1}, clip_factor)};
+AdamWState state_of(float lr, int32_t step, float clip_factor, int32_t skip = 0) {
+  return {Tensor::full({1}, lr), Tensor::from<int32_t>({1}, {step}), Tensor::full({1}, clip_factor),
+          Tensor::from<int32_t>({1}, {skip})};
 }
 
 /// One of the results (0: parameters, 1: m, 2: v) of the header's formulas on
@@ -93,6 +93,16 @@ TEST(Adamw, edges_zero_lr) {
   EXPECT_NE(got[2].to_vector(), run[3].to_vector());
 }
 
+// A skipped step leaves no trace, not even of a gradient that is no number.
+TEST(Adamw, edges_skip) {
+  std::vector<Tensor> run = random_run(33);
+  run[1] = Tensor::full({33}, NAN);
+  const std::vector<Tensor> got = stepped(run, state_of(0.1f, 0, NAN, 1));
+  EXPECT_EQ(got[0].to_vector(), run[0].to_vector());
+  EXPECT_EQ(got[1].to_vector(), run[2].to_vector());
+  EXPECT_EQ(got[2].to_vector(), run[3].to_vector());
+}
+
 TEST(Adamw, edges_threads) {
   const std::vector<Tensor> run = random_run(100'003);
   const ThreadCount alone(1);
@@ -113,8 +123,12 @@ TEST(Adamw, errors) {
                "adamw: grads must be [4], got [3]");
   EXPECT_ERROR(adamw(four, four, three, four, state, kOptions), "adamw: m must be [4], got [3]");
   EXPECT_ERROR(adamw(four, four, four, three, state, kOptions), "adamw: v must be [4], got [3]");
-  EXPECT_ERROR(adamw(four, four, four, four, {state.lr, state.lr, state.lr}, kOptions),
+  EXPECT_ERROR(adamw(four, four, four, four, {state.lr, state.lr, state.lr, state.lr}, kOptions),
                "adamw: step must be i32, got f32");
+  AdamWState no_skip = state;
+  no_skip.skip = four;
+  EXPECT_ERROR(adamw(four, four, four, four, no_skip, kOptions),
+               "adamw: skip must be i32, got f32");
   EXPECT_ERROR(adamw(four, four, four, four, {}, kOptions), "adamw: lr is undefined");
   EXPECT_ERROR(adamw(four, four, four, four, state, {.beta1 = 1}),
                "adamw: beta1 must be in [0, 1), got 1");

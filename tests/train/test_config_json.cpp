@@ -118,7 +118,7 @@ TEST(ConfigJson, errors) {
   EXPECT_EQ(changed([](json& j) { j["smt"]["Tc"] = nullptr; }),
             "a.json: smt.Tc: " + count + "null");
   EXPECT_EQ(changed([](json& j) { j["rnn"]["mem_fsq"] = "None"; }),
-            "a.json: rnn.mem_fsq: must be a number above 0 or None, got \"None\"");
+            "a.json: rnn.mem_fsq: must be a number of at least 1e-30 or None, got \"None\"");
   EXPECT_EQ(changed([](json& j) { j["optimizer"]["adam_betas"] = {0.9}; }),
             "a.json: optimizer.adam_betas: must be two numbers in [0, 1), got [0.9]");
   EXPECT_EQ(changed([](json& j) { j["smt"]["hot_rnn"] = 1; }),

@@ -1,6 +1,10 @@
 #include <set>
 #include <string>
 
+#include "ops/cross_entropy/cross_entropy.h"
+#include "ops/masked_mean/masked_mean.h"
+#include "ops/mse/mse.h"
+#include "ops/weighted_sum/weighted_sum.h"
 #include "tests/support/golden.h"
 #include "tests/support/gradients.h"
 #include "tests/support/op_test.h"
@@ -87,8 +91,8 @@ TEST(Dmt, golden_five_steps) {
     const Windows windows{golden.at("in.x").view_rows(s, 1).view({3, 24}),
                           golden.at("in.y").view_rows(s, 1).view({3, 24})};
     parameters.zero_grads();
-    dmt.run(windows, {0, 3}, {});
-    optimizer.step();
+    const LossTerms terms = dmt.run(windows, {0, 3}, {});
+    optimizer.step(terms[0].second);
     lr_sum += optimizer.lr();
     EXPECT_FLOAT_EQ(static_cast<float>(optimizer.lr()), golden.at("lr").data()[s]);
     const float want = golden.at("grad_norm_rnn").data()[s];
@@ -97,8 +101,11 @@ TEST(Dmt, golden_five_steps) {
   golden.expect_after(models.rnn.parameters(), 2 * lr_sum);
 }
 
-/// In detach mode with a readout that reaches the cell, two ways to the same gradient: the batched
-/// phase 2, and the recorded rollout cut at every step by hand.
+/// One time of a [n, B, ...] tensor.
+Tensor at(const Tensor& x, int64_t t) { return x.view_rows(t, 1).view(x.shape().tail()); }
+
+/// In detach mode with a readout that reaches the cell, the batched phase 2 against the rollout
+/// cut at every step by hand, one step and one backward at a time.
 TEST(Dmt, attached_readout_reaches_one_step_back) {
   DmtConfig config = small_dmt(4);
   config.detach_readout = false;
@@ -106,22 +113,117 @@ TEST(Dmt, attached_readout_reaches_one_step_back) {
   GoldenModels models;
   Dmt dmt(models.teacher, models.rnn, config);
   const FlatParameters parameters(dmt.groups());
-  dmt.run(windows, {0, 3}, {});
-  const std::vector<float> both = parameters.grads().to_vector();
-  config.coef_dyn = 0;
+  const DmtBatch batch = make_dmt_batch(windows, {0, 3}, config);
+  const DmtResult r = dmt_step(models.teacher, models.rnn, batch, config);
+  const std::vector<float> ours = parameters.grads().to_vector();
+
   parameters.zero_grads();
-  Dmt(models.teacher, models.rnn, config).run(windows, {0, 3}, {});
-  const std::vector<float> readout = parameters.grads().to_vector();
-  config.coef_dyn = 10;
-  config.coef_readout = 0;
-  parameters.zero_grads();
-  Dmt(models.teacher, models.rnn, config).run(windows, {0, 3}, {});
-  std::vector<float> sum = parameters.grads().to_vector();
-  for (size_t i = 0; i < sum.size(); ++i) sum[i] += readout[i];
-  EXPECT_LE(largest_difference(sum, both), 1e-5 * largest_magnitude(both));
-  // The readout's loss reaches the cell's embedding.
-  const Tensor embed = grad_of(*models.rnn.parameters()[0].tensor);
-  EXPECT_GT(largest_magnitude(embed.to_vector()), 0);
+  double loss = 0;
+  Tensor memory = at(r.labels, 0);
+  for (int64_t t = 0; t < config.Td; ++t) {
+    if (t > 0) memory = models.rnn.step(detach(memory), at(batch.tokens, t - 1).view({3, 1}));
+    const Tensor targets = at(batch.targets, t).view({3});
+    const Tensor ce = masked_mean(
+        reshape(cross_entropy(models.rnn.readout(memory), targets), {3, 1}), targets.view({3, 1}));
+    std::vector<Tensor> terms = {ce};
+    std::vector<double> coefficients = {config.coef_readout / static_cast<double>(config.Td)};
+    if (t % config.k == 0 && t > 0) {
+      terms.push_back(mse(memory, at(r.labels, t / config.k)));
+      coefficients.push_back(config.coef_dyn / 2);  // two label times
+    }
+    const Tensor total = weighted_sum(terms, coefficients);
+    loss += total.item();
+    backward(total);
+  }
+  EXPECT_NEAR(r.loss.item(), loss, kGoldenDmt * loss);
+  // 4 times the error of a golden gradient: eight sums in another order.
+  EXPECT_LE(largest_difference(parameters.grads().to_vector(), ours),
+            4 * kGoldenGradient * largest_magnitude(ours));
+}
+
+DmtConfig hot(int64_t k, bool encoder, bool decoder) {
+  DmtConfig config = small_dmt(k);
+  config.hot_teacher_encoder = encoder;
+  config.hot_teacher_decoder = decoder;
+  return config;
+}
+
+/// With a hot teacher the terms that were constants are there, with the golden values.
+TEST(Dmt, golden_terms_of_a_hot_teacher) {
+  for (const char* name : {"dmt_detach_k4", "dmt_detach_k1"}) {
+    const Golden golden(name);
+    const DmtConfig config = hot(std::string(name) == "dmt_detach_k4" ? 4 : 1, true, true);
+    GoldenModels models;
+    Dmt dmt(models.teacher, models.rnn, config);
+    const FlatParameters parameters(dmt.groups());
+    const DmtBatch batch = make_dmt_batch(golden.windows(), {0, 3}, config);
+    const DmtResult r = dmt_step(models.teacher, models.rnn, batch, config);
+    golden.expect(r.loss_dec, "loss_decoder", kGoldenDmt);
+    golden.expect(r.loss_unif, "loss_unif", kGoldenDmt);
+    golden.expect(r.loss, "loss", kGoldenDmt);
+    golden.expect_gradients(models.rnn.parameters(), kGoldenGradient);
+  }
+}
+
+/// The gradient of a hot teacher against differences of the loss along a random direction. The
+/// encoder is perturbed by central differences in f32: 1e-2 is what they can show.
+TEST(Dmt, gradient_of_a_hot_teacher) {
+  const Windows windows{random_ids({3, 24}, 0, 10, 1), random_ids({3, 24}, 0, 10, 2)};
+  for (const DmtGrad grad : {DmtGrad::kDetach, DmtGrad::kFullBptt}) {
+    DmtConfig config = hot(4, true, true);
+    config.grad = grad;
+    config.coef_unif = 1;
+    // In detach mode the loss as a function of the encoder also runs through the memories, which
+    // the gradient takes as given: only the whole gradient is that of the whole function.
+    if (grad == DmtGrad::kDetach) config.coef_dyn = 0;
+    config.detach_readout = grad == DmtGrad::kDetach;
+    if (config.detach_readout) config.coef_readout = 0;
+    GoldenModels models;
+    Dmt dmt(models.teacher, models.rnn, config);
+    const FlatParameters parameters(dmt.groups());
+    const DmtBatch batch = make_dmt_batch(windows, {0, 3}, config);
+    const auto loss = [&] {
+      parameters.zero_grads();
+      return double{dmt_step(models.teacher, models.rnn, batch, config).loss.item()};
+    };
+    const FlatParameters::Slice teacher = parameters.groups()[1];
+    ASSERT_EQ(teacher.name, "teacher");
+    const Tensor direction = random_tensor({teacher.count}, 9);
+    loss();
+    const Tensor gradient = parameters.grads().view_rows(teacher.begin, teacher.count).clone();
+    const Tensor values = parameters.values().view_rows(teacher.begin, teacher.count);
+    const Tensor start = values.clone();
+    double along = 0;
+    for (int64_t i = 0; i < teacher.count; ++i) {
+      along += double{gradient.data()[i]} * direction.data()[i];
+    }
+    const auto at_distance = [&](float h) {
+      for (int64_t i = 0; i < teacher.count; ++i) {
+        values.data()[i] = start.data()[i] + h * direction.data()[i];
+      }
+      return loss();
+    };
+    constexpr float kStep = 2e-3f;
+    const double difference = (at_distance(kStep) - at_distance(-kStep)) / (2 * double{kStep});
+    EXPECT_NEAR(difference, along, 1e-2 * std::abs(along) + 1e-3);
+  }
+}
+
+TEST(Dmt, each_hot_part_is_trained_alone) {
+  const Windows windows{random_ids({3, 24}, 0, 10, 1), random_ids({3, 24}, 0, 10, 2)};
+  for (const bool encoder : {true, false}) {
+    GoldenModels models;
+    Dmt dmt(models.teacher, models.rnn, hot(4, encoder, !encoder));
+    const FlatParameters parameters(dmt.groups());
+    dmt.run(windows, {0, 3}, {});
+    for (const NamedParameter& parameter : models.teacher.parameters()) {
+      const bool is_decoder = parameter.name.starts_with("teacher.decoder.");
+      const Tensor grad = grad_of(*parameter.tensor);
+      EXPECT_EQ(grad.defined(), is_decoder != encoder) << parameter.name;
+      if (!grad.defined()) continue;
+      EXPECT_GT(largest_magnitude(grad.to_vector()), 0) << parameter.name;
+    }
+  }
 }
 
 TEST(Dmt, fifteen_cell_backwards_at_Td_256_and_no_teacher_gradient) {
@@ -161,6 +263,14 @@ TEST(Dmt, pieces_add_up_to_the_batch) {
   };
   expect_same_gradients(gradients(1), gradients(4), 1e-5);
   expect_same_gradients(gradients(1), gradients(3), 1e-5);
+  const auto of_hot_teacher = [&](int64_t pieces) {
+    GoldenModels models;
+    DmtConfig config = hot(4, true, true);
+    config.coef_unif = 0;  // compares the rows of a piece with each other
+    Dmt dmt(models.teacher, models.rnn, config);
+    return gradients_in_pieces(dmt, windows, pieces);
+  };
+  expect_same_gradients(of_hot_teacher(1), of_hot_teacher(3), 1e-5);
 }
 
 TEST(Dmt, errors) {

@@ -92,53 +92,6 @@ TEST(Flags, forms_of_values) {
   EXPECT_FALSE(none.run.overwrite);
 }
 
-// The models of the published command lines.
-const std::string kPublishedModels =
-    "--rnn.vocab_size=256 --rnn.mem_size=4096 --rnn.mem_tokens=16 --rnn.mem_rms_norm=True "
-    "--rnn.mem_fsq=None --rnn.d_model=256 --rnn.rnn_depth=8 --rnn.decoder_depth=4 --rnn.n_heads=8 "
-    "--rnn.rotary_pos_emb=True --rnn.use_rmsnorm=True --teacher.vocab_size=256 "
-    "--teacher.mem_size=4096 --teacher.mem_tokens=16 --teacher.mem_rms_norm=True "
-    "--teacher.mem_fsq=None --teacher.d_model=256 --teacher.encoder_depth=8 "
-    "--teacher.decoder_depth=4 --teacher.n_heads=8 --teacher.rotary_pos_emb=True "
-    "--teacher.use_rmsnorm=True ";
-
-TEST(Flags, the_published_smt_command) {
-  const TrainConfig config = parse(
-      "smt",
-      "--seed=0 --n_iters=150000 --log_every=1000 --ckpt_every=None --load_rnn_path=None "
-      "--load_teacher_path=None " +
-          kPublishedModels +
-          "--lr=0.0003 --lr_schedule=warmup_constant --weight_decay=0.01 --adam_betas 0.9 0.95 "
-          "--batch_size=128 --grad_accum_steps=1 --clip_grad_norm=1.0 --smt.T=320 --smt.Tc=256 "
-          "--smt.Tf=64 --smt.gamma=1.0 --smt.coef_dec=1.0 --smt.coef_dyn=0.1 "
-          "--smt.coef_unif=0.001 --smt.unif_over_tokens=True --smt.detach_rnn=False "
-          "--smt.hot_rnn=True --smt.hot_teacher=True");
-  TrainConfig expected = parse("smt",
-                               "--rnn.mem_size 4096 --rnn.mem_tokens 16 "
-                               "--teacher.mem_size 4096 --teacher.mem_tokens 16");
-  EXPECT_EQ(to_json(config), to_json(expected));
-}
-
-TEST(Flags, the_published_dmt_command) {
-  const TrainConfig config = parse(
-      "dmt",
-      "--seed=0 --n_iters=1500 --log_every=10 --ckpt_every=300 "
-      "--load_rnn_path=./runs/smt_mnist_0//rnn.pkl "
-      "--load_teacher_path=./runs/smt_mnist_0//teacher.pkl " +
-          kPublishedModels +
-          "--lr=3e-05 --lr_schedule=warmup_cosine --weight_decay=0.01 --adam_betas 0.9 0.95 "
-          "--batch_size=32 --clip_grad_norm=1.0 --dmt.T=576 --dmt.Td=256 --dmt.Tc=256 "
-          "--dmt.Tf=64 --dmt.k=16 --dmt.coef_dec=1.0 --dmt.coef_dyn=10.0 --dmt.coef_unif=0.01 "
-          "--dmt.coef_readout=1.0 --dmt.detach_readout=True --dmt.detach_rnn=False "
-          "--dmt.hot_rnn=True --dmt.hot_teacher_encoder=False --dmt.hot_teacher_decoder=False");
-  EXPECT_EQ(config.optimizer.lr, 3e-5);
-  EXPECT_EQ(config.run.load_rnn_path, "./runs/smt_mnist_0//rnn.pkl");
-  EXPECT_EQ(config.dmt.T, 576);
-  EXPECT_EQ(config.dmt.k, 16);
-  EXPECT_EQ(config.dmt.grad, DmtGrad::kDetach);
-  EXPECT_EQ(config.rnn.mem_size, 4096);
-}
-
 TEST(Flags, detach_rnn_is_the_inverted_name_of_grad) {
   const auto grad = [](const std::string& line) { return parse("dmt", line).dmt.grad; };
   EXPECT_EQ(grad("--dmt.detach_rnn False"), DmtGrad::kDetach);
@@ -198,7 +151,7 @@ TEST(Flags, invalid_values) {
       {"smt", "lr", "1e999", "a number of at least 0"},
       {"smt", "lr", "None", "a number of at least 0"},
       {"smt", "clip_grad_norm", "0", "a number above 0"},
-      {"smt", "rnn.mem_fsq", "0", "a number above 0 or None"},
+      {"smt", "rnn.mem_fsq", "0", "a number of at least 1e-30 or None"},
       {"smt", "smt.gamma", "1.1", "a number from 0 to 1"},
       {"smt", "smt.hot_rnn", "yes", "True or False"},
       {"smt", "lr_schedule", "cosine", "constant, warmup_constant or warmup_cosine"},
@@ -272,15 +225,9 @@ TEST(Flags, settings_that_do_not_fit) {
             "--rnn.use_rmsnorm: must be True, got False: only RMSNorm is there");
   EXPECT_EQ(message_of("smt", "--teacher.use_rmsnorm False"),
             "--teacher.use_rmsnorm: must be True, got False: only RMSNorm is there");
-  EXPECT_EQ(message_of("dmt", "--dmt.hot_teacher_encoder True"),
-            "--dmt.hot_teacher_encoder: must be False, got True: DMT trains against a frozen "
-            "teacher");
-  EXPECT_EQ(message_of("dmt", "--dmt.hot_teacher_decoder True"),
-            "--dmt.hot_teacher_decoder: must be False, got True: DMT trains against a frozen "
-            "teacher");
-}
-
-TEST(Flags, overwriting_does_not_remove_what_is_loaded) {
+  EXPECT_EQ(message_of("dmt", "--dmt.hot_teacher_encoder True --dmt.T 319"),
+            "--dmt.T: must be at least Tc + Tf - 1 + the last label time, 256 + 64 - 1 + 63 = 382, "
+            "where the teacher is hot, got 319");
   EXPECT_EQ(message_of("dmt", "--overwrite --load_rnn_path runs/b/../a/checkpoints/x"),
             "--overwrite: would remove the run in --save_dir, runs/a, which --load_rnn_path is to "
             "be loaded from");
@@ -354,16 +301,31 @@ TEST(Flags, mistakes_in_a_toml_file) {
   EXPECT_EQ(message_of("smt", "--config"), "--config: a value must follow: a file");
 }
 
+TEST(Flags, the_command_that_resumes) {
+  const auto command = [](const std::vector<const char*>& argv) {
+    return resume_command(static_cast<int>(argv.size()), argv.data());
+  };
+  EXPECT_EQ(command({"build/train_smt", "--lr=1e-3", "--adam_betas", "0.9", "0.95"}),
+            "build/train_smt --lr=1e-3 --adam_betas 0.9 0.95 --resume auto");
+  EXPECT_EQ(command({"a", "--overwrite", "--resume", "never", "--seed", "1"}),
+            "a --seed 1 --resume auto");
+  EXPECT_EQ(command({"a", "--overwrite=True", "--resume=x y", "--overwrite", "True", "--lr", "1"}),
+            "a --lr 1 --resume auto");
+  EXPECT_EQ(command({"a b", "--dataset", "text:it's", "--save_dir", ""}),
+            "'a b' --dataset 'text:it'\\''s' --save_dir '' --resume auto");
+}
+
 TEST(Flags, exit_status) {
-  const auto run = [](const std::function<void()>& body) {
+  const auto run = [](const std::function<int()>& body) {
     ::testing::internal::CaptureStderr();
     const int status = run_program("train_smt", body);
     return std::to_string(status) + " " + ::testing::internal::GetCapturedStderr();
   };
-  EXPECT_EQ(run([] {}), "0 ");
-  EXPECT_EQ(run([] { throw Error("a: broke"); }), "1 train_smt: a: broke\n");
-  EXPECT_EQ(run([] { throw std::runtime_error("b"); }), "1 train_smt: b\n");
-  EXPECT_EQ(run([] { throw UsageError("--lr: no"); }), "2 train_smt: --lr: no\n");
+  EXPECT_EQ(run([] { return 0; }), "0 ");
+  EXPECT_EQ(run([] { return 143; }), "143 ");
+  EXPECT_EQ(run([]() -> int { throw Error("a: broke"); }), "1 train_smt: a: broke\n");
+  EXPECT_EQ(run([]() -> int { throw std::runtime_error("b"); }), "1 train_smt: b\n");
+  EXPECT_EQ(run([]() -> int { throw UsageError("--lr: no"); }), "2 train_smt: --lr: no\n");
 }
 
 }  // namespace

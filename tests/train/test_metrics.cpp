@@ -1,5 +1,6 @@
 #include <chrono>
 #include <cmath>
+#include <filesystem>
 #include <string>
 #include <thread>
 
@@ -67,7 +68,7 @@ TEST(Metrics, a_pipe_gets_plain_lines) {
   const TemporaryFolder folder;
   const Console console;
   {
-    Metrics metrics(folder / "metrics.jsonl", 1500, console.file(), false);
+    Metrics metrics(folder / "metrics.jsonl", 0, 1500, console.file(), false);
     metrics.progress(50);
     metrics.log(100, Record().add("loss", 2.5, "nats"));
     // Flushed: a reader sees the line while the run goes on.
@@ -85,7 +86,7 @@ TEST(Metrics, a_terminal_gets_a_bar_below_the_lines) {
   const TemporaryFolder folder;
   const Console console;
   {
-    Metrics metrics(folder / "metrics.jsonl", 200, console.file(), true);
+    Metrics metrics(folder / "metrics.jsonl", 0, 200, console.file(), true);
     metrics.progress(100);
     metrics.log(100, Record().add("loss", 2.5));
   }
@@ -101,7 +102,7 @@ TEST(Metrics, a_terminal_gets_a_bar_below_the_lines) {
 TEST(Metrics, the_bar_is_redrawn_five_times_a_second) {
   const TemporaryFolder folder;
   const Console console;
-  Metrics metrics(folder / "metrics.jsonl", 10'000, console.file(), true);
+  Metrics metrics(folder / "metrics.jsonl", 0, 10'000, console.file(), true);
   const auto start = std::chrono::steady_clock::now();
   for (int64_t step = 1; step <= 1000; ++step) metrics.progress(step);
   std::this_thread::sleep_for(std::chrono::milliseconds(210));
@@ -115,20 +116,32 @@ TEST(Metrics, the_bar_is_redrawn_five_times_a_second) {
 TEST(Metrics, errors) {
   const TemporaryFolder folder;
   try {
-    Metrics metrics(folder / "no/metrics.jsonl", 1);
+    Metrics metrics(folder / "no/metrics.jsonl", 0, 1);
     FAIL() << "nothing thrown";
   } catch (const Error& error) {
     EXPECT_EQ(std::string(error.what()),
               (folder / "no/metrics.jsonl") + ": cannot write: No such file or directory");
   }
+}
+
+TEST(Metrics, says_that_a_line_waits) {
+  const TemporaryFolder folder;
+  const std::string run = folder / "run", path = run + "/metrics.jsonl";
+  std::filesystem::create_directory(run);
   const Console console;
-  Metrics full("/dev/full", 1, console.file(), false);
-  try {
-    full.log(1, Record());
-    FAIL() << "nothing thrown";
-  } catch (const Error& error) {
-    EXPECT_EQ(std::string(error.what()), "/dev/full: cannot write: No space left on device");
-  }
+  Metrics metrics(path, 0, 3, console.file(), false);
+  std::filesystem::remove_all(run);
+  testing::write_bytes(run, "a file where the folder was");
+  metrics.log(1, Record());
+  metrics.log(2, Record());
+  EXPECT_EQ(metrics.waiting(), 2);
+  std::filesystem::remove(run);
+  metrics.log(3, Record());
+  EXPECT_EQ(metrics.waiting(), 0);
+  EXPECT_EQ(testing::read_bytes(path), "{\"step\":1}\n{\"step\":2}\n{\"step\":3}\n");
+  EXPECT_EQ(console.text(), "step 1/3  \n" + path +
+                                ": cannot write: Not a directory; the run goes on, its lines wait\n"
+                                "step 2/3  \nstep 3/3  \nthe lines that waited are written\n");
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include <filesystem>
 #include <string>
+#include <unistd.h>
 
 #include <gtest/gtest.h>
 
@@ -16,7 +17,7 @@ using testing::write_bytes;
 
 std::string message_of(const std::string& path, bool overwrite = false) {
   try {
-    RunDirectory::create(path, overwrite);
+    RunDirectory(path).create(overwrite);
   } catch (const Error& error) {
     return error.what();
   }
@@ -25,7 +26,9 @@ std::string message_of(const std::string& path, bool overwrite = false) {
 
 TEST(RunDirectory, makes_its_folders) {
   const TemporaryFolder folder;
-  const RunDirectory run = RunDirectory::create(folder / "runs/a//", false);
+  RunDirectory run(folder / "runs/a//");
+  EXPECT_FALSE(fs::exists(folder / "runs"));
+  run.create(false);
   EXPECT_EQ(run.path(), folder / "runs/a");
   EXPECT_EQ(run.config(), folder / "runs/a/config.json");
   EXPECT_EQ(run.metrics(), folder / "runs/a/metrics.jsonl");
@@ -33,7 +36,8 @@ TEST(RunDirectory, makes_its_folders) {
   EXPECT_EQ(run.figures(), folder / "runs/a/figures");
   EXPECT_TRUE(fs::is_directory(run.checkpoints()));
   // Nothing has been written: the same folder may be taken again.
-  EXPECT_EQ(message_of(run.path()), "nothing thrown");
+  EXPECT_FALSE(run.holds_run());
+  run.create(false);
 }
 
 TEST(RunDirectory, takes_a_folder_with_other_files) {
@@ -50,7 +54,9 @@ TEST(RunDirectory, refuses_a_folder_that_holds_a_run) {
     fs::create_directories(fs::path(path + "/" + item).parent_path());
     write_bytes(path + "/" + item, "x");
     EXPECT_EQ(message_of(path),
-              path + ": already holds a run; choose another --save_dir or pass --overwrite");
+              path +
+                  ": already holds a run; --resume auto continues it, --overwrite replaces it, or "
+                  "choose another --save_dir");
     EXPECT_TRUE(fs::exists(path + "/" + item));
   }
 }
@@ -65,13 +71,45 @@ TEST(RunDirectory, overwriting_removes_the_run_and_nothing_else) {
   for (const char* item : {"config.json", "metrics.jsonl", "notes.txt"}) {
     write_bytes(path + "/" + item, "x");
   }
-  const RunDirectory run = RunDirectory::create(path, true);
+  RunDirectory run(path);
+  run.create(true);
   EXPECT_TRUE(fs::is_empty(run.checkpoints()));
   for (const std::string& item : {run.config(), run.metrics(), run.samples(), run.figures()}) {
     EXPECT_FALSE(fs::exists(item)) << item;
   }
   EXPECT_TRUE(fs::exists(path + "/notes.txt"));
   EXPECT_TRUE(fs::exists(path + "/finetuned/file"));
+}
+
+TEST(RunDirectory, is_taken_by_one_at_a_time) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "a";
+  {
+    RunDirectory run(path);
+    run.create(false);
+    const std::string lock = testing::read_bytes(path + "/lock");
+    EXPECT_EQ(lock.rfind(std::to_string(::getpid()) + " on ", 0), 0u) << lock;
+    EXPECT_EQ(message_of(path), path + ": is in use by process " + lock +
+                                    "; wait for its end, or choose another --save_dir");
+  }
+  EXPECT_FALSE(fs::exists(path + "/lock"));
+  // A lock that a killed process left behind holds nobody up.
+  write_bytes(path + "/lock", "1 on nowhere");
+  EXPECT_EQ(message_of(path), "nothing thrown");
+}
+
+TEST(RunDirectory, removes_what_was_never_finished) {
+  const TemporaryFolder folder;
+  RunDirectory run(folder / "a");
+  run.create(false);
+  for (const char* name : {"step_00000005.safetensors", "step_00000010.safetensors.tmp.123",
+                           "mine.safetensors.tmp.1"}) {
+    write_bytes(run.checkpoints() + "/" + name, "x");
+  }
+  run.remove_unfinished();
+  EXPECT_TRUE(fs::exists(run.checkpoints() + "/step_00000005.safetensors"));
+  EXPECT_FALSE(fs::exists(run.checkpoints() + "/step_00000010.safetensors.tmp.123"));
+  EXPECT_TRUE(fs::exists(run.checkpoints() + "/mine.safetensors.tmp.1"));
 }
 
 TEST(RunDirectory, errors) {

@@ -83,7 +83,7 @@ TEST(Smt, golden_five_steps) {
                           golden.at("in.y").view_rows(s, 1).view({3, 18})};
     parameters.zero_grads();
     const LossTerms terms = smt.run(windows, {0, 3}, {});
-    optimizer.step();
+    optimizer.step(terms[0].second);
     lr_sum += optimizer.lr();
     EXPECT_FLOAT_EQ(static_cast<float>(optimizer.lr()), golden.at("lr").data()[s]);
     const auto near = [&](float ours, const char* name) {

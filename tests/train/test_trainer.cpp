@@ -1,86 +1,18 @@
+#include <cmath>
 #include <filesystem>
 #include <functional>
-#include <memory>
-#include <sstream>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "tensor/storage.h"
 #include "tests/support/files.h"
-#include "tests/support/tiny_models.h"
-#include "train/bptt.h"
-#include "train/checkpoint.h"
-#include "train/dmt.h"
-#include "train/flags.h"
-#include "train/smt.h"
-#include "train/trainer.h"
+#include "tests/support/tiny_run.h"
 
 namespace loopless::testing {
 namespace {
 
 using nlohmann::json;
-
-constexpr int64_t kBatch = 8;
-const char* const kMethods[] = {"smt", "dmt", "bptt"};
-
-/// A small run of `method` on a text in `folder`, saved in folder/NAME.
-class TinyRun {
- public:
-  TinyRun(const TemporaryFolder& folder, const std::string& method, const std::string& name)
-      : config_(default_config(method)) {
-    std::string text;
-    while (text.size() < 4000) text += "the quick brown fox " + std::to_string(text.size()) + "\n";
-    write_bytes(folder / "text.txt", text);
-    config_.run.dataset = "text:" + (folder / "text.txt");
-    config_.run.save_dir = folder / name;
-    config_.run.n_iters = 6;
-    config_.run.log_every = 3;
-    config_.run.test_windows = kBatch;
-    config_.optimizer.batch_size = kBatch;
-    config_.optimizer.lr = 1e-3;
-    config_.smt = {.T = 16, .Tc = 12, .Tf = 4};
-    config_.dmt = {.T = 20, .Td = 8, .Tc = 12, .Tf = 4, .k = 4};
-    config_.bptt = {.T = 10};
-    set_tiny_sizes(config_);
-  }
-
-  TrainConfig& config() { return config_; }
-
-  TrainSummary train() const {
-    Teacher teacher(config_.teacher, config_.run.seed);
-    Rnn rnn(config_.rnn, config_.run.seed);
-    NamedParameters saved = rnn.parameters();
-    std::unique_ptr<Method> method;
-    if (config_.method == "bptt") {
-      method = std::make_unique<Bptt>(rnn, config_.bptt);
-    } else {
-      for (const NamedParameter& parameter : teacher.parameters()) saved.push_back(parameter);
-      if (config_.method == "smt") method = std::make_unique<Smt>(teacher, rnn, config_.smt);
-      if (config_.method == "dmt") method = std::make_unique<Dmt>(teacher, rnn, config_.dmt);
-    }
-    return loopless::train(config_, *method, saved);
-  }
-
-  std::vector<json> log() const {
-    std::istringstream lines(read_bytes(config_.run.save_dir + "/metrics.jsonl"));
-    std::vector<json> log;
-    for (std::string line; std::getline(lines, line);) log.push_back(json::parse(line));
-    return log;
-  }
-
-  std::string weights(int64_t step) const {
-    std::string bytes;
-    for (const auto& [name, x] :
-         read_checkpoint(checkpoint_path(config_.run.save_dir, step)).parameters) {
-      bytes.append(reinterpret_cast<const char*>(x.data()), x.bytes());
-    }
-    return bytes;
-  }
-
- private:
-  TrainConfig config_;
-};
 
 std::string message_of(const std::function<void()>& f) {
   try {
@@ -210,12 +142,172 @@ TEST(Trainer, errors) {
   run.config().run.dataset = "text:" + (folder / "nothing.txt");
   EXPECT_NE(message_of(train), "nothing thrown");
   EXPECT_EQ(run.weights(6), weights);
+}
 
-  TinyRun wild(folder, "smt", "wild");
-  wild.config().optimizer.lr = 1e30;
-  wild.config().run.n_iters = 20;
-  const std::string message = message_of([&] { wild.train(); });
-  EXPECT_NE(message.find("not a finite number; a lower --lr"), std::string::npos) << message;
+/// Poisons the gradient of one parameter in the steps that `is_bad` names.
+auto poison(const std::string& name, const std::function<bool(int64_t)>& is_bad) {
+  return [=](const TinyRun::Inside& inside) {
+    if (!is_bad(inside.step)) return;
+    for (const NamedParameter& parameter : inside.parameters) {
+      if (parameter.name == name) grad_of(*parameter.tensor).data()[1] = NAN;
+    }
+  };
+}
+
+/// A step that is not finite leaves weights and moments as they are, to the byte, whatever it is
+/// that comes before and after.
+TEST(Trainer, skips_a_step_that_is_not_finite) {
+  for (const char* method : kMethods) {
+    const TemporaryFolder folder;
+    TinyRun run(folder, method, "run");
+    run.config().run.n_iters = 4;
+    run.config().run.ckpt_every = 1;
+    run.config().run.keep.reset();
+    ::testing::internal::CaptureStdout();
+    run.train(
+        poison("rnn.cell.layer0.attention.out.weight", [](int64_t step) { return step == 2; }));
+    const std::string output = ::testing::internal::GetCapturedStdout();
+    EXPECT_NE(output.find("step 3 skipped: the gradient of rnn.cell.layer0.attention.out.weight "
+                          "holds 1 values that are not finite numbers (1 skipped so far, 1 in a "
+                          "row)\n"),
+              std::string::npos)
+        << output;
+    EXPECT_EQ(run.weights(2), run.weights(3)) << method;
+    EXPECT_NE(run.weights(3), run.weights(4)) << method;
+    const Checkpoint two = read_checkpoint(checkpoint_path(folder / "run", 2));
+    const Checkpoint three = read_checkpoint(checkpoint_path(folder / "run", 3));
+    ASSERT_GT(two.training->moments.size(), 5u);
+    for (size_t i = 0; i < two.training->moments.size(); ++i) {
+      EXPECT_EQ(two.training->moments[i].m.to_vector(), three.training->moments[i].m.to_vector());
+      EXPECT_EQ(two.training->moments[i].v.to_vector(), three.training->moments[i].v.to_vector());
+    }
+    EXPECT_EQ(three.training->progress.counts.updates, 2);
+    EXPECT_EQ(three.training->progress.counts.skipped, 1);
+    EXPECT_EQ(run.log().back()["skipped_steps"], 1);
+  }
+}
+
+TEST(Trainer, ends_after_ten_skipped_steps_in_a_row) {
+  const TemporaryFolder folder;
+  TinyRun run(folder, "smt", "run");
+  run.config().run.n_iters = 100;
+  const auto bad = [](int64_t step) { return step == 3 || step >= 5; };
+  EXPECT_EQ(message_of([&] { run.train(poison("teacher.embed.weight", bad)); }),
+            "step 15: 10 steps in a row were skipped; the gradient of teacher.embed.weight holds 1 "
+            "values that are not finite numbers; a lower --lr or another --seed may help");
+  // The weights of the last good step are saved.
+  const Checkpoint last = read_checkpoint(folder / "run");
+  EXPECT_EQ(last.step, 15);
+  EXPECT_EQ(last.training->progress.counts.updates, 4);
+}
+
+TEST(Trainer, weights_that_are_not_finite_are_not_saved) {
+  const TemporaryFolder folder;
+  TinyRun run(folder, "bptt", "run");
+  run.config().run.n_iters = 100;
+  run.config().run.ckpt_every = 1;
+  run.config().run.keep.reset();
+  const auto spoil = [](const TinyRun::Inside& inside) {
+    if (inside.step == 4) inside.parameters[0].tensor->data()[0] = INFINITY;
+  };
+  const std::string message = message_of([&] { run.train(spoil); });
+  EXPECT_NE(message.find("the parameter rnn.embed.weight holds 1 values that are not finite"),
+            std::string::npos)
+      << message;
+  EXPECT_EQ(read_checkpoint(folder / "run").step, 4);
+}
+
+TEST(Trainer, keeps_the_newest_checkpoints_and_the_best) {
+  const TemporaryFolder folder;
+  TinyRun run(folder, "smt", "run");
+  run.config().run.n_iters = 12;
+  run.config().run.ckpt_every = 1;
+  run.config().run.keep = 2;
+  run.config().run.log_every = 1;
+  run.config().optimizer.lr = 0.3;  // the test loss falls, then rises
+  run.train();
+  double best = INFINITY;
+  int64_t best_step = 0;
+  for (const json& line : run.log()) {
+    if (line["test_loss"] < best) best = line["test_loss"], best_step = line["step"];
+  }
+  std::vector<int64_t> steps;
+  for (const CheckpointFile& file : list_checkpoints(folder / "run")) steps.push_back(file.step);
+  ASSERT_LT(best_step, 11);
+  EXPECT_EQ(steps, (std::vector<int64_t>{best_step, 11, 12}));
+  EXPECT_EQ(read_checkpoint(folder / "run").training->progress.best_test_loss, best);
+}
+
+/// What cannot be written on the way is said, and the run goes on; so does one whose folder
+/// vanishes.
+TEST(Trainer, goes_on_where_nothing_can_be_written) {
+  const TemporaryFolder folder;
+  TinyRun run(folder, "smt", "run");
+  run.config().run.n_iters = 9;
+  run.config().run.ckpt_every = 2;
+  run.config().run.log_every = 1;
+  namespace fs = std::filesystem;
+  const auto obstruct = [&](const TinyRun::Inside& inside) {
+    const std::string checkpoints = folder / "run/checkpoints";
+    if (inside.step == 2) {
+      fs::rename(checkpoints, folder / "elsewhere");
+      write_bytes(checkpoints, "a file");
+    } else if (inside.step == 5) {
+      fs::remove(checkpoints);
+      fs::rename(folder / "elsewhere", checkpoints);
+    } else if (inside.step == 7) {
+      fs::remove_all(folder / "run");
+    }
+  };
+  ::testing::internal::CaptureStdout();
+  run.train(obstruct);
+  const std::string output = ::testing::internal::GetCapturedStdout();
+  EXPECT_NE(output.find("step 4 is not saved: " + (folder / "run/checkpoints") + ": cannot create"),
+            std::string::npos)
+      << output;
+  EXPECT_EQ(read_checkpoint(folder / "run").step, 9);
+  EXPECT_TRUE(fs::exists(folder / "run/config.json"));
+  EXPECT_EQ(run.log().front()["step"], 8);
+  EXPECT_EQ(run.log().size(), 2u);
+}
+
+TEST(Trainer, says_that_its_end_could_not_be_saved) {
+  const TemporaryFolder folder;
+  TinyRun run(folder, "smt", "run");
+  run.config().run.ckpt_every = 2;
+  const std::string message = message_of([&] {
+    run.train([&](const TinyRun::Inside& inside) {
+      if (inside.step != 2) return;
+      std::filesystem::rename(folder / "run/checkpoints", folder / "run/kept");
+      write_bytes(folder / "run/checkpoints", "a file");
+    });
+  });
+  EXPECT_EQ(message, "step 6 could not be saved: " + (folder / "run/checkpoints") +
+                         ": cannot create the folder: Not a directory; the newest checkpoint "
+                         "is of step 2");
+  EXPECT_EQ(read_checkpoint(folder / "run/kept").step, 2);
+}
+
+TEST(Trainer, a_dry_run_writes_nothing) {
+  for (const char* method : kMethods) {
+    const TemporaryFolder folder;
+    TinyRun run(folder, method, "run");
+    run.config().run.dry_run = true;
+    ::testing::internal::CaptureStdout();
+    run.train();
+    const std::string output = ::testing::internal::GetCapturedStdout();
+    EXPECT_EQ(folder.file_count(), 1);  // the text
+    int64_t all = count_elements(tiny_models(method, 12).rnn->parameters());
+    if (std::string(method) != "bptt") {
+      all += count_elements(tiny_models(method, 12).teacher->parameters());
+    }
+    for (const std::string& part :
+         {std::string("windows of "), std::string("rnn.cell "), std::to_string(all) + ", of which ",
+          std::string("MiB in a step, with 8 windows"), std::string("GFLOP of matrix products"),
+          std::string("run: 6 steps, about ")}) {
+      EXPECT_NE(output.find(part), std::string::npos) << method << ": " << part << "\n" << output;
+    }
+  }
 }
 
 }  // namespace

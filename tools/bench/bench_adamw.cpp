@@ -11,7 +11,7 @@ void list(Suite& suite, Size size, int64_t count) {
                const Tensor parameters = normal({count}), grads = normal({count});
                const Tensor m = Tensor::zeros({count}), v = Tensor::zeros({count});
                const AdamWState state{Tensor::full({1}, 1e-3f), Tensor::from<int32_t>({1}, {1}),
-                                      Tensor::full({1}, 1.0f)};
+                                      Tensor::full({1}, 1.0f), Tensor::zeros({1}, kI32)};
                return [=] { adamw(parameters, grads, m, v, state, {}); };
              }});
 }

@@ -105,8 +105,9 @@ struct Training {
 
   void step() {
     parameters->zero_grads();
-    method->run(windows, {0, windows.x.size(0)}, {0, optimizer->steps_done()});
-    optimizer->step();
+    const LossTerms terms =
+        method->run(windows, {0, windows.x.size(0)}, {0, optimizer->steps_done()});
+    optimizer->step(terms[0].second);
   }
 };
 
