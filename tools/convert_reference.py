@@ -13,17 +13,15 @@ converted checkpoint is evaluated or trained from (--load_rnn_path), not resumed
 files are state dicts of PyTorch, or dictionaries that hold some, and need it (pip install torch).
 """
 
-import json
 import math
 import sys
 from argparse import ArgumentTypeError
 from pathlib import Path
 
-from python import common, reference_names, safetensors_file, torch_files
+from python import checkpoint, common, reference_names, safetensors_file, torch_files
 from python.common import Error
 
 HEAD_SIZE = 64
-FORMAT = "loopless checkpoint 1"
 
 
 # --- reading ------------------------------------------------------------------------------------
@@ -45,26 +43,6 @@ def read_reference(paths):
     return found
 
 
-def checkpoint_file(path):
-    """The file itself, or the newest checkpoint of a run."""
-    if not Path(path).is_dir():
-        return path
-    inside = Path(path) / "checkpoints"
-    files = sorted((inside if inside.is_dir() else Path(path)).glob("step_*.safetensors"))
-    if not files:
-        raise Error(f"{path}: holds no checkpoint (step_*.safetensors)")
-    return str(files[-1])
-
-
-def read_checkpoint(path):
-    """The weights of a checkpoint of loopless; Adam's moments are left out."""
-    path = checkpoint_file(path)
-    tensors, metadata = safetensors_file.read(path)
-    if metadata.get("format") != FORMAT:
-        raise Error(f"{path}: is no checkpoint of loopless")
-    return {name: tensor for name, tensor in tensors.items() if not name.startswith("adam.")}
-
-
 # --- the configuration that the weights show ----------------------------------------------------
 
 
@@ -80,7 +58,9 @@ def sizes_of(weights, model, options):
         raise Error("--mem_tokens: is missing; the RNN alone does not show how many it has")
     mem_tokens = options.mem_tokens if registers is None else len(registers)
     if options.mem_tokens not in (None, mem_tokens):
-        raise Error(f"--mem_tokens: is {options.mem_tokens}, the teacher has {mem_tokens} registers")
+        raise Error(
+            f"--mem_tokens: is {options.mem_tokens}, the teacher has {mem_tokens} registers"
+        )
     return {
         "vocab_size": embed.shape[0],
         "d_model": embed.shape[1],
@@ -112,7 +92,10 @@ def shapes_of(model, sizes):
         "down.weight": (width, 4 * width),
         "down.bias": (width,),
     }
-    depths = [sizes[{"teacher": "encoder_depth", "rnn": "rnn_depth"}[model]], sizes["decoder_depth"]]
+    depths = [
+        sizes[{"teacher": "encoder_depth", "rnn": "rnn_depth"}[model]],
+        sizes["decoder_depth"],
+    ]
     table = reference_names.name_table(model, dict(zip(reference_names.STACKS[model], depths)))
     return {
         name: next(shape for ending, shape in by_ending.items() if name.endswith(ending))
@@ -164,15 +147,6 @@ def quantum(text):
     return value
 
 
-def whole(least):
-    def read(text):
-        if not text.isascii() or not text.isdigit() or int(text) < least:
-            raise ArgumentTypeError(f"must be a whole number of at least {least}, got '{text}'")
-        return int(text)
-
-    return read
-
-
 def parse_options():
     parser = common.Parser(__doc__)
     parser.add_argument("inputs", nargs="+", metavar="FILE", help="what is converted")
@@ -180,7 +154,10 @@ def parse_options():
     parser.add_argument("--overwrite", action="store_true", help="replace OUTPUT if it is there")
     back = parser.add_argument_group("back to the reference")
     back.add_argument(
-        "--to_reference", "--to-reference", action="store_true", help="FILE is a checkpoint or a run"
+        "--to_reference",
+        "--to-reference",
+        action="store_true",
+        help="FILE is a checkpoint or a run",
     )
     back.add_argument(
         "--model",
@@ -190,18 +167,24 @@ def parse_options():
     )
     shown = parser.add_argument_group("what weights do not show")
     shown.add_argument("--method", choices=("smt", "dmt", "bptt"), help="smt; bptt without teacher")
-    shown.add_argument("--mem_tokens", type=whole(1), metavar="TOKENS", help="for the RNN alone")
+    shown.add_argument(
+        "--mem_tokens", type=common.whole(1), metavar="TOKENS", help="for the RNN alone"
+    )
     shown.add_argument("--mem_rms_norm", type=boolean, default=True, metavar="True|False")
     shown.add_argument("--mem_fsq", type=quantum, metavar="QUANTUM", help="or None")
     shown.add_argument("--rotary_pos_emb", type=boolean, default=True, metavar="True|False")
-    shown.add_argument("--Tc", type=whole(1), default=256, metavar="TOKENS", help="of context (256)")
+    shown.add_argument(
+        "--Tc", type=common.whole(1), default=256, metavar="TOKENS", help="of context (256)"
+    )
     shown.add_argument("--dataset", metavar="NAME", help="that evaluate and generate read")
-    shown.add_argument("--step", type=whole(0), default=0, metavar="N", help="steps trained so far (0)")
+    shown.add_argument(
+        "--step", type=common.whole(0), default=0, metavar="N", help="steps trained so far (0)"
+    )
     return parser, parser.parse_args()
 
 
 def to_reference(options):
-    weights = read_checkpoint(options.inputs[0])
+    weights, _ = checkpoint.read(options.inputs[0])
     theirs = reference_names.to_theirs(weights, options.inputs[0])
     if options.model:
         prefix = f"{options.model}."
@@ -217,12 +200,7 @@ def to_reference(options):
 
 def to_checkpoint(options):
     weights = reference_names.to_ours(read_reference(options.inputs), ", ".join(options.inputs))
-    metadata = {
-        "format": FORMAT,
-        "step": str(options.step),
-        "config": json.dumps(config_of(weights, options)),
-    }
-    safetensors_file.write(options.output, weights, metadata)
+    checkpoint.write(options.output, weights, config_of(weights, options), options.step)
     return weights
 
 

@@ -10,10 +10,12 @@
 #include <omp.h>
 #include <string>
 
-#include "autograd/autograd.h"
+#include <nlohmann/json.hpp>
+
 #include "tensor/safetensors.h"
 #include "train/bptt.h"
 #include "train/checkpoint.h"
+#include "train/config_json.h"
 #include "train/dmt.h"
 #include "train/flags.h"
 #include "train/optimizer.h"
@@ -27,7 +29,7 @@ constexpr Section kStep{"step", "Step", false};
 struct Options {
   std::string load, batch, output;
   int64_t repeat = 0;
-  bool serve = false;
+  bool serve = false, describe = false;
   int threads = 0;
 };
 
@@ -45,6 +47,7 @@ void add_flags(Flags& flags, Options& o) {
       o.repeat);
   add("serve", kBool, "True|False", "one training step for each line of the standard input",
       o.serve);
+  add("describe", kBool, "True|False", "only print the checkpoint's settings, as JSON", o.describe);
   add("threads", kThreads, "threads", "of the CPU; 0: all it has", o.threads);
 }
 
@@ -96,8 +99,8 @@ class Training {
   /// Forward, backward, clipping and AdamW; the time in ms.
   double timed_step() {
     const auto start = std::chrono::steady_clock::now();
-    losses_and_gradients();
-    optimizer_.step();
+    const LossTerms losses = losses_and_gradients();
+    optimizer_.step(losses[0].second);
     const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
     return time.count();
   }
@@ -127,6 +130,10 @@ void run(int argc, char** argv) {
   add_flags(flags, o);
   if (!flags.parse(argc, argv)) return;
   if (o.load.empty()) throw UsageError("--load: is missing; the run or checkpoint to train");
+  if (o.describe) {
+    std::printf("%s\n", to_json(read_checkpoint(o.load).config).dump().c_str());
+    return;
+  }
   if (o.batch.empty()) throw UsageError("--batch: is missing; the file with the tokens x and y");
   if (o.threads > 0) omp_set_num_threads(o.threads);
 
@@ -141,5 +148,8 @@ void run(int argc, char** argv) {
 }  // namespace loopless
 
 int main(int argc, char** argv) {
-  return loopless::run_program("step", [&] { loopless::run(argc, argv); });
+  return loopless::run_program("step", [&] {
+    loopless::run(argc, argv);
+    return 0;
+  });
 }

@@ -1,4 +1,4 @@
-"""What the Python tools share: errors that are one line, and files that appear whole or not at all."""
+"""What the Python tools share: one-line errors, and files that appear whole or not at all."""
 
 import argparse
 import os
@@ -26,6 +26,19 @@ class Parser(argparse.ArgumentParser):
     def error(self, message):
         program = Path(sys.argv[0]).stem
         self.exit(2, f"{program}: {message}; --help shows the usage\n")
+
+
+def whole(least):
+    """The type of an argument that is a whole number."""
+
+    def read(text):
+        if not text.isascii() or not text.isdigit() or int(text) < least:
+            raise argparse.ArgumentTypeError(
+                f"must be a whole number of at least {least}, got '{text}'"
+            )
+        return int(text)
+
+    return read
 
 
 def run_program(main):

@@ -61,7 +61,9 @@ def name_table(model, depths):
 
 def depths_of_ours(names, model):
     """The layers of each stack, counted in our names."""
-    return {stack: count_layers(names, rf"{model}\.{stack}\.layer(\d+)\.") for stack in STACKS[model]}
+    return {
+        stack: count_layers(names, rf"{model}\.{stack}\.layer(\d+)\.") for stack in STACKS[model]
+    }
 
 
 def depths_of_theirs(names, model):
@@ -108,7 +110,9 @@ def to_theirs(ours, where):
                 raise Error(f"{where}: parameter {name} is missing")
             array = left.pop(name)
             if len(array) % len(parts):
-                raise Error(f"{where}: parameter {name} cannot be cut into {len(parts)} equal parts")
+                raise Error(
+                    f"{where}: parameter {name} cannot be cut into {len(parts)} equal parts"
+                )
             theirs.update(zip(parts, np.split(array, len(parts))))
     if left:
         raise Error(f"{where}: {next(iter(left))} is no parameter of our models")
