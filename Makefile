@@ -16,7 +16,8 @@
 
 # One binary for each of these, named like it. Every other .cpp is library code, found by wildcard.
 MAINS := train/train_smt.cpp train/train_dmt.cpp train/train_bptt.cpp \
-         tools/generate.cpp tools/evaluate.cpp tools/bench.cpp tools/step.cpp
+         tools/generate.cpp tools/evaluate.cpp tools/inspect.cpp tools/bench.cpp \
+         tools/step.cpp
 
 BUILD ?= $(if $(SANITIZE),build/asan,build)
 OBJ   := $(BUILD)/obj

@@ -7,8 +7,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tensor/file.h"
-
 namespace loopless {
 namespace {
 
@@ -22,7 +20,7 @@ constexpr std::pair<const char*, DType> kTypes[] = {
     {"F32", kF32}, {"BF16", kBF16}, {"I32", kI32}, {"U8", kU8}};
 
 /// What the header says of one tensor. Offsets are bytes behind the header.
-struct Entry {
+struct HeaderEntry {
   std::string name;
   std::optional<DType> dtype;
   bool has_shape = false;
@@ -40,14 +38,14 @@ class HeaderReader : public nlohmann::json_sax<json> {
  public:
   explicit HeaderReader(const std::string& path) : path_(path) {}
 
-  std::vector<Entry> entries;
+  std::vector<HeaderEntry> entries;
   Metadata metadata;
 
   bool start_object(size_t) override {
     if (place_ == Place::kStart) return enter(Place::kNames);
     if (place_ != Place::kNames) fail(subject(), " must not be an object");
     if (name_ == kMetadata) return enter(Place::kMetadata);
-    entry_ = Entry();
+    entry_ = HeaderEntry();
     entry_.name = name_;
     return enter(Place::kEntry);
   }
@@ -161,7 +159,7 @@ class HeaderReader : public nlohmann::json_sax<json> {
   std::set<std::string> names_;
   std::string name_;  // of the tensor the parser is in, or "__metadata__"
   std::string key_;   // the last key inside it
-  Entry entry_;
+  HeaderEntry entry_;
 };
 
 /// The header's text, once its length is known to make sense.
@@ -185,8 +183,8 @@ std::string_view header_text(const MappedFile& file) {
 }
 
 /// Every byte behind the header must belong to exactly one tensor, of the size its shape says.
-void check_places(const std::string& path, std::vector<Entry>& entries, int64_t data_bytes) {
-  for (const Entry& entry : entries) {
+void check_places(const std::string& path, std::vector<HeaderEntry>& entries, int64_t data_bytes) {
+  for (const HeaderEntry& entry : entries) {
     const std::string name = printable(entry.name);
     CHECK(Shape::is_valid(entry.shape), path, ": \"", name, "\" has too many elements");
     CHECK(entry.begin() <= entry.end(), path, ": \"", name, "\" ends at byte ", entry.end(),
@@ -198,11 +196,11 @@ void check_places(const std::string& path, std::vector<Entry>& entries, int64_t 
           "\" is ", *entry.dtype, " ", shape, " and needs ", shape.numel() * size_of(*entry.dtype),
           " bytes, but has ", entry.end() - entry.begin(), "; save it again");
   }
-  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+  std::sort(entries.begin(), entries.end(), [](const HeaderEntry& a, const HeaderEntry& b) {
     return std::pair(a.begin(), a.end()) < std::pair(b.begin(), b.end());
   });
   int64_t covered = 0;
-  for (const Entry& entry : entries) {
+  for (const HeaderEntry& entry : entries) {
     CHECK(entry.begin() >= covered, path, ": \"", printable(entry.name), "\" begins at byte ",
           entry.begin(), " behind the header, inside another tensor; save it again");
     CHECK(entry.begin() == covered, path, ": bytes ", covered, " to ", entry.begin(),
@@ -242,22 +240,29 @@ std::string header_for(const std::string& path, const NamedTensors& tensors,
 
 }  // namespace
 
-SafetensorsFile read_safetensors(const std::string& path) {
-  const MappedFile file(path);
-  const std::string_view text = header_text(file);
-  HeaderReader header(path);
+SafetensorsMap::SafetensorsMap(std::string path) : file_(std::move(path)) {
+  const std::string_view text = header_text(file_);
+  HeaderReader header(file_.path());
   json::sax_parse(text.begin(), text.end(), &header);
-  const std::byte* data = file.data() + kLengthBytes + text.size();
-  const int64_t data_bytes = file.size() - kLengthBytes - static_cast<int64_t>(text.size());
-  check_places(path, header.entries, data_bytes);
+  const std::byte* data = file_.data() + kLengthBytes + text.size();
+  const int64_t data_bytes = file_.size() - kLengthBytes - static_cast<int64_t>(text.size());
+  check_places(file_.path(), header.entries, data_bytes);
 
-  SafetensorsFile result;
-  result.metadata = std::move(header.metadata);
-  for (Entry& entry : header.entries) {
+  metadata_ = std::move(header.metadata);
+  for (HeaderEntry& entry : header.entries) {
     const Shape shape(entry.shape.data(), static_cast<int>(entry.shape.size()));
-    const Tensor x = Tensor::empty(shape, *entry.dtype);
-    if (x.bytes() > 0) std::memcpy(x.raw(), data + entry.begin(), x.bytes());
-    result.tensors.emplace(std::move(entry.name), x);
+    entries_.push_back({std::move(entry.name), *entry.dtype, shape, data + entry.begin()});
+  }
+}
+
+SafetensorsFile read_safetensors(const std::string& path) {
+  const SafetensorsMap map(path);
+  SafetensorsFile result;
+  result.metadata = map.metadata();
+  for (const SafetensorsMap::Entry& entry : map.entries()) {
+    const Tensor x = Tensor::empty(entry.shape, entry.dtype);
+    if (x.bytes() > 0) std::memcpy(x.raw(), entry.raw, x.bytes());
+    result.tensors.emplace(entry.name, x);
   }
   return result;
 }

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "tensor/file.h"
 #include "tensor/tensor.h"
 
 namespace loopless {
@@ -19,12 +20,36 @@ namespace loopless {
 using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 using Metadata = std::map<std::string, std::string>;
 
+/// The tensors of a file where they are: mapped, read-only, never copied. Moved, not copied.
+class SafetensorsMap {
+ public:
+  /// Throws Error "PATH: cannot open: REASON" or "PATH: what is wrong with it".
+  explicit SafetensorsMap(std::string path);
+
+  struct Entry {
+    std::string name;
+    DType dtype;
+    Shape shape;
+    const std::byte* raw;  // the first element; not aligned unless the writer took care
+  };
+  /// In the order of their places in the file.
+  const std::vector<Entry>& entries() const { return entries_; }
+  const Metadata& metadata() const { return metadata_; }
+  const std::string& path() const { return file_.path(); }
+  int64_t bytes() const { return file_.size(); }  // of the whole file
+
+ private:
+  MappedFile file_;
+  std::vector<Entry> entries_;
+  Metadata metadata_;
+};
+
 struct SafetensorsFile {
   std::map<std::string, Tensor> tensors;
   Metadata metadata;
 };
 
-/// Throws Error "PATH: cannot open: REASON" or "PATH: what is wrong with it".
+/// All tensors, copied. Throws Error as SafetensorsMap does.
 SafetensorsFile read_safetensors(const std::string& path);
 
 /// Writes the tensors in the order given, atomically (tensor/file.h); the header is padded with
