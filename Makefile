@@ -36,7 +36,7 @@ all:
 
 OPTIMIZE  := -O3
 TEST_LIBS := -lgtest_main -lgtest
-LIBS      := -ldnnl -lz
+LIBS      := -ldnnl -lpng -lz
 FLAGS     := -std=c++20 -g -Wall -Wextra -fopenmp -I.
 ifdef WERROR
 FLAGS += -Werror

@@ -1,4 +1,4 @@
-/// Measures a run on held-out text: bits per token of teacher and RNN, and the drift of the
+/// Measures a run on held-out data: bits per token of teacher and RNN, and the drift of the
 /// memory.
 #include <chrono>
 #include <cstdio>
@@ -69,7 +69,9 @@ void print_bits(const char* name, const Bits& bits) {
   std::printf("%-14s %8.3f %8.3f %8.3f\n", name, bits.mean(), bits.first8(), bits.last32());
 }
 
-void print(const Options& o, const Models& models, const Evaluation& result, double seconds) {
+/// `pixels`: of a token, 1 unless the data set is of patches.
+void print(const Options& o, const Models& models, const Evaluation& result, int64_t pixels,
+           double seconds) {
   std::printf("%s: %s, step %lld; %lld windows of %lld + %lld tokens of %s, in %.1f s\n\n",
               o.load.c_str(), models.config.method.c_str(), static_cast<long long>(models.step),
               static_cast<long long>(result.windows), static_cast<long long>(o.evaluation.context),
@@ -78,6 +80,7 @@ void print(const Options& o, const Models& models, const Evaluation& result, dou
   std::printf("%-14s %8.3f\n", "unigram", result.unigram);
   if (result.teacher) print_bits("teacher", *result.teacher);
   print_bits("rnn", result.rnn);
+  if (pixels > 1) std::printf("a token is %lld pixels\n", static_cast<long long>(pixels));
   if (result.drift.empty()) return;
   std::printf("\nupdates        drift (mean squared distance from the teacher's memory)\n");
   for (size_t p = 1; p < result.drift.size(); p *= 2) {
@@ -90,7 +93,7 @@ void print(const Options& o, const Models& models, const Evaluation& result, dou
 
 void run(int argc, char** argv) {
   Options o;
-  Flags flags("evaluate", "Measures a run on held-out text: bits per token, and drift.");
+  Flags flags("evaluate", "Measures a run on held-out data: bits per token, and drift.");
   add_flags(flags, o);
   if (!flags.parse(argc, argv)) return;
   if (o.load.empty()) throw UsageError("--load: is missing; the run or checkpoint to measure");
@@ -103,7 +106,8 @@ void run(int argc, char** argv) {
   const Dataset dataset = open_dataset(o.dataset, models.config.rnn.vocab_size);
   const Evaluation result = evaluate(models, dataset, o.evaluation);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-  print(o, models, result, seconds.count());
+  const int64_t patch = dataset.image ? dataset.image->patch : 1;
+  print(o, models, result, patch * patch, seconds.count());
   if (!o.json.empty()) write_json(o, models, result);
 }
 

@@ -1,6 +1,7 @@
 #include "tools/generation.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "autograd/autograd.h"
 #include "ops/linear/linear.h"
@@ -20,18 +21,22 @@ double uniform(const Philox& random, uint64_t index) {
 }  // namespace
 
 void generate(const Rnn& rnn, Tensor memory, const GenerationConfig& config,
-              const std::function<void(uint8_t)>& write) {
+              const std::function<void(int64_t row, uint8_t token)>& write) {
   const NoGrad no_graph;
   const KeepWeightsPacked same_weights_every_step;
   const Philox random(config.seed, kDrawStream);
-  const int64_t bytes = std::min<int64_t>(rnn.config().vocab_size, 256);
-  int32_t token = 0;
+  const int64_t rows = memory.shape()[0], vocab_size = rnn.config().vocab_size;
+  const int64_t candidates = std::min(vocab_size, config.below);
+  std::vector<int32_t> tokens(rows);
   for (int64_t i = 0; i < config.length; ++i) {
-    if (i > 0) memory = rnn.step(memory, Tensor::from<int32_t>({1, 1}, {token}));
+    if (i > 0) memory = rnn.step(memory, Tensor::from({rows, 1}, tokens));
     const Tensor logits = rnn.readout(memory);
-    token = static_cast<int32_t>(
-        sample_token(logits.data(), bytes, config.sampling, uniform(random, i)));
-    write(static_cast<uint8_t>(token));
+    for (int64_t row = 0; row < rows; ++row) {
+      const double draw = uniform(random, static_cast<uint64_t>(row) << 32 | i);
+      tokens[row] = static_cast<int32_t>(
+          sample_token(logits.data() + row * vocab_size, candidates, config.sampling, draw));
+      write(row, static_cast<uint8_t>(tokens[row]));
+    }
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include "autograd/autograd.h"
 #include "tensor/file.h"
+#include "train/columns.h"
 
 namespace loopless {
 
@@ -37,19 +38,17 @@ std::vector<int32_t> prompt_from_tokens(const Tokens& tokens, int64_t offset, in
   return std::vector<int32_t>(tokens.data + offset, tokens.data + offset + count);
 }
 
-Tensor read_prompt(const Models& models, const std::vector<int32_t>& prompt, MemorySource source) {
+Tensor read_prompts(const Models& models, const Tensor& prompts, MemorySource source) {
   const NoGrad no_graph;
+  const int64_t batch = prompts.shape()[0], size = prompts.shape()[1];
   if (source == MemorySource::kTeacher) {
     CHECK(models.teacher, "memory: the run has no teacher (its method is ", models.config.method,
           "); let the RNN read the prompt from zero");
-    const int64_t size = static_cast<int64_t>(prompt.size());
     const int64_t count = std::min(size, context_length(models.config));
-    return models.teacher->encode(
-        Tensor::from({1, count}, std::vector<int32_t>(prompt.end() - count, prompt.end())));
+    return models.teacher->encode(columns(prompts, size - count, count));
   }
-  Tensor memory = models.rnn->empty_memory(1);
-  for (int32_t token : prompt)
-    memory = models.rnn->step(memory, Tensor::from<int32_t>({1, 1}, {token}));
+  Tensor memory = models.rnn->empty_memory(batch);
+  for (int64_t t = 0; t < size; ++t) memory = models.rnn->step(memory, columns(prompts, t, 1));
   return memory;
 }
 

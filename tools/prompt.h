@@ -28,8 +28,8 @@ enum class MemorySource {
   kTeacher,  // encoder(last Tc tokens of the prompt)
   kZero,     // the cell reads the whole prompt from the empty memory
 };
-/// The memory [1, K, C] after the prompt.
+/// The memory [B, K, C] after each row of the prompts, i32 [B, P].
 /// Throws Error if the teacher is asked for and the run has none (BPTT).
-Tensor read_prompt(const Models& models, const std::vector<int32_t>& prompt, MemorySource source);
+Tensor read_prompts(const Models& models, const Tensor& prompts, MemorySource source);
 
 }  // namespace loopless

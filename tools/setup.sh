@@ -7,7 +7,7 @@ set -euo pipefail
 programs=(g++:g++ make:make python3:python3 bible:bible-kjv)
 headers=(oneapi/dnnl/dnnl.hpp:libdnnl-dev CLI/CLI.hpp:libcli11-dev
          nlohmann/json.hpp:nlohmann-json3-dev gtest/gtest.h:libgtest-dev
-         zlib.h:zlib1g-dev)
+         zlib.h:zlib1g-dev png.h:libpng-dev)
 case "${1:-}" in
   "") ;;
   --ci)

@@ -178,9 +178,7 @@ void check_overwrite(const RunConfig& run, const char* flag,
 void check_config(const TrainConfig& config) {
   const RunConfig& run = config.run;
   const OptimizerConfig& optimizer = config.optimizer;
-  require(!run.dataset.empty(),
-          "--dataset: is missing; kjv, text:FILE, npy:TRAIN,TEST, or NAME for "
-          "data/NAME/{train,test}.npy");
+  require(!run.dataset.empty(), "--dataset: is missing; ", kDatasetForms);
   require(!run.save_dir.empty(), "--save_dir: is missing; the folder where the run is written");
   require(!run.overwrite || run.resume == "never", "--overwrite: contradicts --resume ", run.resume,
           ": one replaces the run in --save_dir, the other continues it");

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "train/config.h"
+#include "train/data/dataset.h"
 
 namespace loopless {
 
@@ -68,9 +69,7 @@ namespace detail {
 
 template <class Run, class Visit>
 void visit_run(Run& c, bool has_teacher, Visit& visit) {
-  visit(Setting{kRun, "dataset", kText, "NAME",
-                "kjv, text:FILE, npy:TRAIN,TEST, or NAME for data/NAME/{train,test}.npy"},
-        c.dataset);
+  visit(Setting{kRun, "dataset", kText, "NAME", kDatasetForms}, c.dataset);
   visit(Setting{kRun, "save_dir", kPath, "FOLDER", "where the run is written"}, c.save_dir);
   visit(Setting{kRun, "overwrite", kBool, "True|False", "replace a run that save_dir holds"},
         c.overwrite);

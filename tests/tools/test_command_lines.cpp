@@ -14,6 +14,7 @@
 #include "tools/generation.h"
 #include "tools/prompt.h"
 #include "tools/utf8_stream.h"
+#include "train/data/image_file.h"
 
 namespace loopless::testing {
 namespace {
@@ -51,8 +52,9 @@ class CommandLines : public ::testing::Test {
     const auto tokens = prompt_from_bytes(prompt, kVocab, "prompt");
     Utf8Stream text;
     std::string result;
-    generate(*models_.rnn, read_prompt(models_, tokens, source), config,
-             [&](uint8_t byte) { result += text.push(byte); });
+    const Tensor row = Tensor::from({1, static_cast<int64_t>(tokens.size())}, tokens);
+    generate(*models_.rnn, read_prompts(models_, row, source), config,
+             [&](int64_t, uint8_t byte) { result += text.push(byte); });
     return result + text.finish();
   }
 
@@ -89,7 +91,41 @@ TEST_F(CommandLines, generate_errors) {
   expect_error("generate", "--prompt a --dataset kjv", 2,
                "--prompt, --prompt_file and --dataset: only one may be given");
   expect_error("generate", "--top_p 0", 2, "--top_p: must be a number above 0, at most 1, got '0'");
+  expect_error("generate", "--png " + (folder_ / "a.png"), 1,
+               (folder_ / "test.npy") + ": is not known to hold images; see train/data/README.md");
   expect_error("generate", "--prompt a >/dev/full", 1, "cannot write to the standard output");
+}
+
+TEST_F(CommandLines, generate_draws_images) {
+  write_bytes(folder_ / "image.json", R"({"height": 5, "width": 4, "patch": 1})");
+  const Outcome outcome = run("generate", "--rows 2 --columns 3 --png " + (folder_ / "a.png"));
+  EXPECT_EQ(outcome.status, 0) << outcome.output;
+  // An image of 5 x 4 pixels is enlarged 17 times, to at least 84; gaps are 4 pixels wide.
+  const Image grid = read_image(folder_ / "a.png");
+  ASSERT_EQ(grid.height, 4 + 2 * (85 + 4));
+  ASSERT_EQ(grid.width, 4 + 4 * (68 + 4) + 4);
+  const auto pixel = [&](int64_t row, int64_t column, int64_t y, int64_t x) {
+    const int64_t left = 4 + column * 72 + (column > 0 ? 4 : 0) + x * 17;
+    return grid.pixels[(4 + row * 89 + y * 17) * grid.width + left];
+  };
+  // Of the 5 held-out images, rows begin with number 0 and number 2.
+  for (int64_t row = 0; row < 2; ++row) {
+    for (int64_t i = 0; i < 20; ++i) {
+      const int64_t at = 40 * row + i;
+      EXPECT_EQ(pixel(row, 0, i / 4, i % 4), at * at % kVocab);
+    }
+  }
+  expect_error(
+      "generate", "--length 3", 1,
+      models_.config.run.dataset + ": holds images, no text; give --png FILE to have some written");
+  expect_error("generate", "--rows 6 --png " + (folder_ / "a.png"), 1,
+               (folder_ / "test.npy") +
+                   ": has 5 images that can be begun with 20 tokens, fewer than the 6 rows");
+  expect_error("generate", "--prompt a --png " + (folder_ / "a.png"), 2,
+               "--prompt: has no meaning with --png; leave it out");
+  expect_error("generate", "--prompt a --rows 3", 2, "--rows: has a meaning with --png only");
+  expect_error("generate", "--png /nowhere/a.png", 1,
+               "/nowhere/a.png: cannot write: No such file or directory");
 }
 
 TEST_F(CommandLines, evaluate_writes_what_the_library_measures) {

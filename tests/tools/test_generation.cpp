@@ -16,7 +16,7 @@ Tensor row(const Ids& ids) { return Tensor::from({1, static_cast<int64_t>(ids.si
 std::vector<uint8_t> written(const Models& models, const Tensor& memory,
                              const GenerationConfig& config) {
   std::vector<uint8_t> result;
-  generate(*models.rnn, memory, config, [&](uint8_t byte) { result.push_back(byte); });
+  generate(*models.rnn, memory, config, [&](int64_t, uint8_t byte) { result.push_back(byte); });
   return result;
 }
 
@@ -49,11 +49,27 @@ TEST(Generation, draws_depend_on_the_seed_and_the_position_alone) {
   EXPECT_NE(longer, written(models, memory, {.length = 40, .seed = 6}));
 }
 
+TEST(Generation, rows_are_written_side_by_side) {
+  const Models models = tiny_models("smt", 4);
+  const Tensor prompts = Tensor::from<int32_t>({2, 4}, {1, 2, 3, 4, 90, 80, 70, 60});
+  std::vector<uint8_t> rows[2];
+  generate(*models.rnn, read_prompts(models, prompts, MemorySource::kTeacher),
+           {.length = 30, .sampling = {.temperature = 3}, .seed = 5, .below = 16},
+           [&](int64_t r, uint8_t token) { rows[r].push_back(token); });
+  const auto alone =
+      written(models, models.teacher->encode(row({1, 2, 3, 4})),
+              {.length = 30, .sampling = {.temperature = 3}, .seed = 5, .below = 16});
+  EXPECT_EQ(rows[0], alone);
+  EXPECT_EQ(rows[1].size(), 30u);
+  EXPECT_NE(rows[1], alone);  // draws of its own
+  for (const auto& one : rows) EXPECT_LT(*std::max_element(one.begin(), one.end()), 16);
+}
+
 TEST(Prompt, teacher_encodes_its_last_tokens) {
   for (const char* method : {"smt", "dmt"}) {
     const Models models = tiny_models(method, 4);
     const auto memory = [&](const Ids& prompt) {
-      return read_prompt(models, prompt, MemorySource::kTeacher).to_vector();
+      return read_prompts(models, row(prompt), MemorySource::kTeacher).to_vector();
     };
     EXPECT_EQ(memory({9, 8, 1, 2, 3, 4}), models.teacher->encode(row({1, 2, 3, 4})).to_vector());
     EXPECT_EQ(memory({1, 2}), models.teacher->encode(row({1, 2})).to_vector());
@@ -64,7 +80,8 @@ TEST(Prompt, rnn_reads_all_of_it_from_zero) {
   const Models models = tiny_models("bptt", 2);
   Tensor memory = Tensor::zeros({1, 2, 8});
   for (int32_t id : {5, 6, 7}) memory = models.rnn->step(memory, row({id}));
-  EXPECT_EQ(read_prompt(models, {5, 6, 7}, MemorySource::kZero).to_vector(), memory.to_vector());
+  EXPECT_EQ(read_prompts(models, row({5, 6, 7}), MemorySource::kZero).to_vector(),
+            memory.to_vector());
 }
 
 TEST(Prompt, from_bytes_and_tokens) {
@@ -84,7 +101,7 @@ TEST(Prompt, errors) {
   const std::vector<uint8_t> data = {1, 2, 3, 4};
   EXPECT_ERROR(prompt_from_tokens({"t", nullptr, data.data(), 4}, 2, 3),
                "t: a prompt of 3 tokens from offset 2 on ends after the last of 4 tokens");
-  EXPECT_ERROR(read_prompt(tiny_models("bptt", 4), {1}, MemorySource::kTeacher),
+  EXPECT_ERROR(read_prompts(tiny_models("bptt", 4), row({1}), MemorySource::kTeacher),
                "memory: the run has no teacher (its method is bptt); let the RNN read the prompt "
                "from zero");
 }

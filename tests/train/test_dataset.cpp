@@ -118,8 +118,7 @@ TEST(Dataset, counts_offsets_from_the_begin_of_a_text) {
 TEST(Dataset, errors) {
   const TemporaryFolder folder;
   const InFolder in_folder(folder / "");
-  const std::string specs =
-      "kjv, text:FILE, npy:TRAIN,TEST, or NAME for data/NAME/{train,test}.npy";
+  const std::string specs = kDatasetForms;
   EXPECT_EQ(message_of("kjv"),
             "data/kjv/train.npy: does not exist; run tools/data/kjv.sh, which makes it");
   EXPECT_EQ(message_of("mine"),

@@ -189,8 +189,7 @@ TEST(Flags, words_that_do_not_belong) {
 
 TEST(Flags, settings_that_do_not_fit) {
   EXPECT_EQ(message_of("smt", Words{"--save_dir", "a"}),
-            "--dataset: is missing; kjv, text:FILE, npy:TRAIN,TEST, or NAME for "
-            "data/NAME/{train,test}.npy");
+            std::string("--dataset: is missing; ") + kDatasetForms);
   EXPECT_EQ(message_of("smt", Words{"--dataset", "kjv"}),
             "--save_dir: is missing; the folder where the run is written");
   EXPECT_EQ(message_of("smt", "--grad_accum_steps 3"),

@@ -2,17 +2,18 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "tensor/error.h"
 #include "tensor/file.h"
 #include "tensor/npy.h"
+#include "train/data/idx.h"
+#include "train/data/image_folder.h"
 
 namespace loopless {
 namespace {
-
-constexpr const char* kSpecs =
-    "kjv, text:FILE, npy:TRAIN,TEST, or NAME for data/NAME/{train,test}.npy";
 
 Tokens open_npy(const std::string& path) {
   auto file = std::make_shared<const NpyMap>(path);
@@ -28,28 +29,65 @@ Dataset open_text(const std::string& path) {
   const auto* bytes = reinterpret_cast<const uint8_t*>(file->data());
   const int64_t train_size = file->size() - file->size() / 10;
   return {{path, file, bytes, train_size},
-          {path, file, bytes + train_size, file->size() - train_size}};
+          {path, file, bytes + train_size, file->size() - train_size},
+          std::nullopt};
 }
 
-Dataset open_npy_pair(const std::string& paths) {
+/// "TRAIN,TEST", what follows `kind` in a specification, as two paths.
+std::pair<std::string, std::string> two_files(const char* kind, const std::string& paths) {
   const size_t comma = paths.find(',');
   CHECK(comma != std::string::npos && paths.find(',', comma + 1) == std::string::npos &&
             comma > 0 && comma + 1 < paths.size(),
-        "dataset: npy: must be followed by two files, TRAIN,TEST, got '", paths, "'");
-  return {open_npy(paths.substr(0, comma)), open_npy(paths.substr(comma + 1))};
+        "dataset: ", kind, " must be followed by two files, TRAIN,TEST, got '", paths, "'");
+  return {paths.substr(0, comma), paths.substr(comma + 1)};
+}
+
+Dataset open_npy_pair(const std::string& train, const std::string& test) {
+  const std::string folder = std::filesystem::path(train).parent_path().string();
+  return {open_npy(train), open_npy(test), read_image_format(folder.empty() ? "." : folder)};
+}
+
+/// Data sets made by a script of tools/data of the same name.
+bool is_made_by_script(const std::string& name) {
+  return name == "kjv" || name == "fashion_mnist" || name == "mnist" || name == "tinystories";
 }
 
 Dataset open_named(const std::string& name) {
-  CHECK(!name.empty() && name.find_first_of(":/") == std::string::npos, "dataset: must be ", kSpecs,
-        ", got '", name, "'");
+  CHECK(!name.empty() && name.find_first_of(":/") == std::string::npos, "dataset: must be ",
+        kDatasetForms, ", got '", name, "'");
   const std::string folder = "data/" + name + "/";
   for (const char* split : {"train.npy", "test.npy"}) {
     CHECK(std::filesystem::exists(folder + split), folder, split, ": does not exist; ",
-          name == "kjv"
-              ? "run tools/data/kjv.sh, which makes it"
-              : std::string("put the tokens there, or choose another --dataset: ") + kSpecs);
+          is_made_by_script(name)
+              ? "run tools/data/" + name + ".sh, which makes it"
+              : std::string("put the tokens there, or choose another --dataset: ") + kDatasetForms);
   }
-  return {open_npy(folder + "train.npy"), open_npy(folder + "test.npy")};
+  return open_npy_pair(folder + "train.npy", folder + "test.npy");
+}
+
+/// Tokens that are in memory.
+Tokens keep(const std::string& name, std::vector<uint8_t> tokens) {
+  const auto kept = std::make_shared<const std::vector<uint8_t>>(std::move(tokens));
+  return {name, kept, kept->data(), static_cast<int64_t>(kept->size())};
+}
+
+Dataset open_idx_pair(const std::string& train_path, const std::string& test_path) {
+  Idx train = read_idx(train_path), test = read_idx(test_path);
+  CHECK(train.shape.tail() == test.shape.tail(), test_path, ": must hold elements like those of ",
+        train_path, ", ", train.shape, ", got ", test.shape);
+  std::optional<ImageFormat> image;
+  if (train.shape.rank() == 3) {
+    image = ImageFormat{train.shape[1], train.shape[2], /*patch=*/1};
+    check_format(*image, train_path);
+  }
+  return {keep(train_path, std::move(train.bytes)), keep(test_path, std::move(test.bytes)), image};
+}
+
+Dataset open_images(const std::string& folder) {
+  CHECK(!folder.empty(), "dataset: images: must be followed by the name of a folder");
+  ImageFolder images = read_image_folder(folder);
+  return {keep(folder, std::move(images.train)), keep(folder, std::move(images.test)),
+          images.format};
 }
 
 void check_tokens(const Tokens& tokens, const uint8_t* first_of_file, int64_t vocab_size) {
@@ -70,10 +108,20 @@ void check_tokens(const Tokens& tokens, const uint8_t* first_of_file, int64_t vo
   }
 }
 
+void check_images(const Tokens& tokens, const ImageFormat& format) {
+  CHECK(tokens.size > 0 && tokens.size % format.tokens() == 0, tokens.name, ": ", tokens.size,
+        " tokens are no whole images of ", format.width, " x ", format.height, " pixels, ",
+        format.tokens(), " tokens each");
+}
+
 Dataset open_splits(const std::string& spec) {
-  if (spec.rfind("text:", 0) == 0) return open_text(spec.substr(5));
-  if (spec.rfind("npy:", 0) == 0) return open_npy_pair(spec.substr(4));
-  return open_named(spec);
+  const std::string kind = spec.substr(0, spec.find(':') + 1);  // empty for a name
+  const std::string rest = spec.substr(kind.size());
+  if (kind == "text:") return open_text(rest);
+  if (kind == "images:") return open_images(rest);
+  if (kind != "npy:" && kind != "idx:") return open_named(spec);
+  const auto [train, test] = two_files(kind.c_str(), rest);
+  return kind == "npy:" ? open_npy_pair(train, test) : open_idx_pair(train, test);
 }
 
 }  // namespace
@@ -84,6 +132,10 @@ Dataset open_dataset(const std::string& spec, int64_t vocab_size) {
   const bool is_one_file = dataset.train.file == dataset.test.file;
   check_tokens(dataset.train, dataset.train.data, vocab_size);
   check_tokens(dataset.test, is_one_file ? dataset.train.data : dataset.test.data, vocab_size);
+  if (dataset.image) {
+    check_images(dataset.train, *dataset.image);
+    check_images(dataset.test, *dataset.image);
+  }
   return dataset;
 }
 
