@@ -88,9 +88,10 @@ class Run {
   FlatParameters parameters_;
   Optimizer optimizer_;
   Saver saver_;
-  Progress saved_progress_;         // as of the last checkpoint
-  double seconds_before_ = 0;       // of earlier sittings
-  std::vector<std::string> notes_;  // for `greet`
+  Progress saved_progress_;          // as of the last checkpoint
+  double seconds_before_ = 0;        // of earlier sittings
+  std::optional<StopSignals> stop_;  // from the moment that the folder is changed
+  std::vector<std::string> notes_;   // for `greet`
   Windows test_windows_;
   Windows next_batch_;
   double matmul_rate_;  // FLOP per second
@@ -129,6 +130,7 @@ std::string Run::prepare_folder() {
     const NoGrad rehearsal;
     method_.run(next_batch_, {0, 1}, {config_.run.seed, kTestStep});
   }
+  stop_.emplace();  // until now a signal ended the process and left no trace
   if (resumption_.is_same_run) {
     directory_.ensure();
     directory_.remove_unfinished();
@@ -269,9 +271,8 @@ TrainSummary Run::loop() {
                  std::to_string(optimizer_.steps_done()) + "; a larger --n_iters goes on");
     return end(0);
   }
-  const StopSignals stop;
   bool is_over = false;
-  while (!is_over && stop.received() == 0) {
+  while (!is_over && stop_->received() == 0) {
     const LossTerms terms = step();
     watch_skips(terms[0].second.item());
     const int64_t done = optimizer_.steps_done();
@@ -281,7 +282,7 @@ TrainSummary Run::loop() {
     if (config_.run.ckpt_every && done % *config_.run.ckpt_every == 0) save();
     metrics_.progress(done);
   }
-  const int signal = is_over ? 0 : stop.received();
+  const int signal = is_over ? 0 : stop_->received();
   if (signal) metrics_.say(std::string("stopping: ") + StopSignals::name_of(signal));
   save();
   return end(signal);
