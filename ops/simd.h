@@ -43,7 +43,11 @@ inline float max_of(float a, float b) { return a > b ? a : b; }
 inline float exp_f32(float x) {
   constexpr float kRound = 12582912.0f;  // 1.5 * 2^23: adding it leaves the nearest integer
   const float bounded = x < -87.3f ? -87.3f : (x > 89.0f ? 89.0f : x);
-  const float n = (bounded * 1.44269504f + kRound) - kRound;
+  const float shifted = bounded * 1.44269504f + kRound;
+  const float n = shifted - kRound;
+  // n as an integer stands in the last bits of the sum; a conversion of NaN would be undefined.
+  const int32_t exponent =
+      __builtin_bit_cast(int32_t, shifted) - __builtin_bit_cast(int32_t, kRound);
   const float r = (bounded - n * 0.693359375f) + n * 2.12194440e-4f;
   float p = 1.0f / 5040;
   p = p * r + 1.0f / 720;
@@ -53,9 +57,9 @@ inline float exp_f32(float x) {
   p = p * r + 0.5f;
   p = p * r + 1.0f;
   p = p * r + 1.0f;
-  const int32_t half = static_cast<int32_t>(n) >> 1;
+  const int32_t half = exponent >> 1;
   const float scale_a = __builtin_bit_cast(float, (half + 127) << 23);
-  const float scale_b = __builtin_bit_cast(float, (static_cast<int32_t>(n) - half + 127) << 23);
+  const float scale_b = __builtin_bit_cast(float, (exponent - half + 127) << 23);
   const float y = p * scale_a * scale_b;
   return x < -87.3f ? 0.0f : (x != x ? x : y);
 }

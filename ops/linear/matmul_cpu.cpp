@@ -82,8 +82,9 @@ void pack_panel(const StridedMatrix& x, int64_t depth, int64_t columns, float* p
   }
 }
 
-/// x from element (row, column) on.
+/// x from element (row, column) on. One without elements may have no address to count from.
 StridedMatrix from(const StridedMatrix& x, int64_t row, int64_t column) {
+  if (!x.data) return x;
   return {x.data + row * x.row_stride + column * x.column_stride, x.row_stride, x.column_stride};
 }
 
