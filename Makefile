@@ -4,6 +4,7 @@
 #   make quickstart    installs what is missing, builds, trains a small model, shows what it learnt
 #   make test          installs what is missing, builds, runs all tests
 #   make bench         builds and runs the benchmarks
+#   make fuzz          feeds damaged files to every reader of files; SECONDS=10
 #   make format        formats all C++ sources; make check-format only says which differ
 #   make clean         removes what was built
 #   make help          prints this table
@@ -28,7 +29,7 @@ ifeq ($(MAKELEVEL)$(filter -j%,$(MAKEFLAGS)),0)
 MAKEFLAGS += -j$(shell nproc)
 endif
 
-.PHONY: all tests quickstart test bench format check-format clean help FORCE
+.PHONY: all tests quickstart test bench fuzz format check-format clean help FORCE
 .DELETE_ON_ERROR:
 all:
 
@@ -43,8 +44,9 @@ FLAGS += -Werror
 endif
 ifdef SANITIZE
 OPTIMIZE := -O1
-# The checks that sanitizers insert make g++ warn of library code (std::regex).
-FLAGS    += $(if $(findstring clang,$(CXX)),,-Wno-maybe-uninitialized)
+# The checks that sanitizers insert make g++ warn of library code (std::regex), and clang of loops
+# that they keep from being vectorised.
+FLAGS    += -Wno-$(if $(findstring clang,$(CXX)),pass-failed,maybe-uninitialized)
 FLAGS    += -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 endif
 
@@ -73,12 +75,15 @@ LIB_OBJECTS := $(call objects,$(OBJ),$(filter-out $(KERNELS) $(CHECK),$(SOURCES)
 BINARIES    := $(patsubst %.cpp,$(BUILD)/%,$(notdir $(MAINS)))
 
 # tests/ops/*.cpp make build/tests/test_ops, and so on; tests/support/ goes into each of them.
-TEST_SOURCES  := $(wildcard tests/*/*.cpp)
+# tests/fuzz/*.cpp make build/tests/fuzz.
+FUZZ_SOURCES  := $(wildcard tests/fuzz/*.cpp)
+TEST_SOURCES  := $(filter-out $(FUZZ_SOURCES),$(wildcard tests/*/*.cpp))
 TEST_FOLDERS  := $(filter-out support,$(patsubst tests/%/,%,$(sort $(dir $(TEST_SOURCES)))))
 TEST_BINARIES := $(TEST_FOLDERS:%=$(BUILD)/tests/test_%)
 TEST_OBJECTS  := $(call objects,$(OBJ),$(TEST_SOURCES))
 
-OBJECTS := $(LIB_OBJECTS) $(TEST_OBJECTS) $(call objects,$(OBJ),$(MAINS) $(BENCHES) $(CHECK))
+OBJECTS := $(LIB_OBJECTS) $(TEST_OBJECTS) \
+           $(call objects,$(OBJ),$(MAINS) $(BENCHES) $(CHECK) $(FUZZ_SOURCES))
 
 # --- compiling and linking ------------------------------------------------------------------------
 
@@ -115,8 +120,9 @@ $(foreach main,$(MAINS),$(eval \
 $(BUILD)/bench: $(call objects,$(OBJ),$(BENCHES))
 $(foreach folder,$(TEST_FOLDERS),$(eval $(BUILD)/tests/test_$(folder): \
   $(call objects,$(OBJ),$(filter tests/$(folder)/% tests/support/%,$(TEST_SOURCES)))))
-$(BINARIES) $(TEST_BINARIES): $(call objects,$(OBJ),$(CHECK)) $(LIB) $(BUILD)/objects
-$(BINARIES):
+$(BUILD)/tests/fuzz: $(call objects,$(OBJ),$(FUZZ_SOURCES))
+$(BINARIES) $(TEST_BINARIES) $(BUILD)/tests/fuzz: $(call objects,$(OBJ),$(CHECK)) $(LIB) $(BUILD)/objects
+$(BINARIES) $(BUILD)/tests/fuzz:
 	$(call link)
 $(TEST_BINARIES):
 	$(call link,$(TEST_LIBS))

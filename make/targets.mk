@@ -22,6 +22,10 @@ test: all tests
 bench: $(BUILD)/bench
 	@$(BUILD)/bench
 
+SECONDS ?= 10
+fuzz: $(BUILD)/tests/fuzz
+	@$< --seconds $(SECONDS) --folder $(BUILD)/fuzz
+
 FORMATTED := $(wildcard $(foreach folder,tensor autograd ops models train tests tools, \
                $(addprefix $(folder)/,*.h *.cpp */*.h */*.cpp)))
 format:

@@ -43,26 +43,40 @@ std::string Flags::place_of(const std::string& flag) const {
   return app_.get_config_ptr()->as<std::string>() + ": " + flag;
 }
 
+namespace {
+
+/// What was given may be anything: the message about it is one line, and no long one.
+UsageError usage_error(std::string message) {
+  constexpr size_t kLongest = 300;
+  if (message.size() > kLongest) message = message.substr(0, kLongest) + "...";
+  for (char& c : message) {
+    if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = '?';
+  }
+  return UsageError(message);
+}
+
+}  // namespace
+
 bool Flags::parse(int argc, const char* const* argv) try {
   app_.parse(argc, argv);
   const Words extra = app_.remaining();
   if (extra.empty()) return true;
   const std::string& word = extra.front();
-  if (word.rfind("-", 0) == 0) throw UsageError(word + ": no such flag; --help lists them");
-  throw UsageError("'" + word + "': one word too many; settings are flags, and --help lists them");
+  if (word.rfind("-", 0) == 0) throw usage_error(word + ": no such flag; --help lists them");
+  throw usage_error("'" + word + "': one word too many; settings are flags, and --help lists them");
 } catch (const CLI::CallForHelp&) {
   std::cout << app_.help();
   return false;
 } catch (const CLI::ArgumentMismatch& mismatch) {  // "--lr: 1 required ... missing"
   const std::string message = mismatch.what();
   const std::string flag = message.substr(0, message.find(':'));
-  throw UsageError(flag + ": a value must follow: " + app_.get_option(flag)->get_type_name());
+  throw usage_error(flag + ": a value must follow: " + app_.get_option(flag)->get_type_name());
 } catch (const CLI::FileError& error) {
-  throw UsageError(std::string("--config: ") + error.what());
+  throw usage_error(std::string("--config: ") + error.what());
 } catch (const CLI::ParseError& error) {
-  throw UsageError(error.what());
+  throw usage_error(error.what());
 } catch (const Error& error) {  // of a value, or of the file of --config
-  throw UsageError(error.what());
+  throw usage_error(error.what());
 }
 
 // --- the flags of the trainers ------------------------------------------------------------------
