@@ -18,14 +18,19 @@ class Error(Exception):
 class Parser(argparse.ArgumentParser):
     """Mistakes in the command line are one line, and exit status 2."""
 
-    def __init__(self, description):
+    def __init__(self, description=None, **rest):
         super().__init__(
-            description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+            description=description, formatter_class=argparse.RawDescriptionHelpFormatter, **rest
         )
 
     def error(self, message):
         program = Path(sys.argv[0]).stem
         self.exit(2, f"{program}: {message}; --help shows the usage\n")
+
+
+def warn(message):
+    """A line on the standard error, of a tool that goes on."""
+    print(f"{Path(sys.argv[0]).stem}: {message}", file=sys.stderr)
 
 
 def whole(least):
@@ -49,6 +54,14 @@ def run_program(main):
         print(f"{Path(sys.argv[0]).stem}: {error}", file=sys.stderr)
         return 1
     return 0
+
+
+def make_folder(path):
+    """With those above it; one that is there already will do."""
+    try:
+        Path(path).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise Error(f"{error.filename}: cannot make a folder: {error.strerror}") from error
 
 
 def write_atomically(path, write):
