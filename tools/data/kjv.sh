@@ -6,21 +6,12 @@
 # Needs the program `bible` (Debian package bible-kjv). Does nothing where both files are there.
 set -euo pipefail
 
+name=kjv
+source "$(dirname "$0")/common.sh"
+arguments "$@"
+
 declare -A characters=([train]=3919996 [test]=217854)
-header_bytes=128
-
-fail() {
-  echo "kjv: $1" >&2
-  exit 1
-}
-[ $# -le 1 ] || { sed -n '2,6s/^# \{0,1\}//p' "$0" >&2; exit 2; }
-folder=${1:-$(dirname "$0")/../../data/kjv}
-
-is_made() {
-  local path="$folder/$1.npy"
-  [ -f "$path" ] && [ "$(wc -c <"$path")" -eq $((header_bytes + characters[$1])) ]
-}
-if is_made train && is_made test; then exit 0; fi
+if is_made train "${characters[train]}" && is_made test "${characters[test]}"; then exit 0; fi
 
 command -v bible >/dev/null || fail "bible: not found; install Debian's package bible-kjv"
 work=$(mktemp -d)
@@ -43,17 +34,6 @@ for split in train test; do
     fail "expected ${characters[$split]} characters in $split, got $count; bible has another text"
   [ "$(LC_ALL=C tr -d '\n -~' <"$work/$split" | wc -c)" -eq 0 ] ||
     fail "expected ASCII in $split, got other bytes; bible has another text"
-  # Format 1.0 of .npy: magic, length of the rest of the header (118), and that rest.
-  {
-    printf '\x93NUMPY\x01\x00\x76\x00'
-    printf '%-117s\n' "{'descr': '|u1', 'fortran_order': False, 'shape': ($count,), }"
-    cat "$work/$split"
-  } >"$work/$split.npy"
+  { npy_header "$count" && cat "$work/$split"; } >"$work/$split.npy"
 done
-
-mkdir -p "$folder"
-for split in train test; do
-  # The rename is atomic only within one file system, so the copy comes first.
-  cp "$work/$split.npy" "$folder/.$split.npy.$$"
-  mv "$folder/.$split.npy.$$" "$folder/$split.npy"
-done
+publish "$work"/{train,test}.npy
