@@ -113,6 +113,15 @@ TEST_F(ResultTools, plot_tells_runs_of_one_name_apart) {
   }
 }
 
+TEST_F(ResultTools, plot_labels_are_the_names_to_the_letter) {
+  std::filesystem::rename(at("smt"), at("$a$b$"));
+  std::filesystem::rename(at("dmt"), at("_c"));
+  const std::string svg = picture("metric loss '" + at("$a$b$") + "' " + at("_c"), "svg");
+  for (const char* label : {"<!-- $a$b$ -->", "<!-- ./_c -->"}) {
+    EXPECT_NE(svg.find(label), std::string::npos) << label;
+  }
+}
+
 TEST_F(ResultTools, plot_errors_are_one_line) {
   const std::string to_png = " -o " + at("x.png"), metrics = at("smt/metrics.jsonl");
   expect_error("tools/plot bits " + at("dmt/config.json") + to_png, 1,
