@@ -59,6 +59,10 @@ MappedFile::MappedFile(MappedFile&& other) noexcept
 
 AtomicFile::AtomicFile(std::string path)
     : path_(std::move(path)), temporary_(path_ + ".tmp." + std::to_string(::getpid())) {
+  // The rename would fail, too, but only after all that is to be written was made.
+  struct stat status {};
+  CHECK(::stat(path_.c_str(), &status) != 0 || !S_ISDIR(status.st_mode), path_,
+        ": cannot write: ", reason(EISDIR));
   descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   CHECK(descriptor_ >= 0, path_, ": cannot write: ", reason(errno));
 }
@@ -96,6 +100,15 @@ std::string printable(std::string_view text) {
   std::string result(text.substr(0, kLongest));
   for (char& c : result) c = c >= ' ' && c <= '~' ? c : '?';
   return text.size() > kLongest ? result + "..." : result;
+}
+
+std::string one_line(std::string message) {
+  constexpr size_t kLongest = 300;
+  if (message.size() > kLongest) message = message.substr(0, kLongest) + "...";
+  for (char& c : message) {
+    if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = '?';
+  }
+  return message;
 }
 
 }  // namespace loopless

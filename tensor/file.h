@@ -56,4 +56,8 @@ class AtomicFile {
 /// printable ASCII.
 std::string printable(std::string_view text);
 
+/// A message about anything that was given, fit for one line: cut at 300 bytes, with '?' for control
+/// characters.
+std::string one_line(std::string message);
+
 }  // namespace loopless

@@ -2,7 +2,6 @@
 // machine. See tools/bench_harness.h for how, tools/bench/ for what.
 #include <algorithm>
 #include <cstdio>
-#include <exception>
 #include <filesystem>
 #include <omp.h>
 #include <regex>
@@ -14,6 +13,7 @@
 
 #include "tensor/file.h"
 #include "tools/bench/suite.h"
+#include "train/flags.h"
 
 namespace loopless::bench {
 namespace {
@@ -93,11 +93,6 @@ void run(const std::vector<Benchmark>& benchmarks, const Options& options) {
 }
 
 /// Says what is wrong with the command line; the exit status for it.
-int usage_error(const std::string& message) {
-  std::fprintf(stderr, "bench: %s\n", message.c_str());
-  return 2;
-}
-
 /// Returns the exit status.
 int main(int argc, char** argv) {
   CLI::App app("Times every op and the training steps against what this machine can do.", "bench");
@@ -105,14 +100,17 @@ int main(int argc, char** argv) {
   declare_flags(app, options);
   try {
     app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    std::fputs(app.help().c_str(), stdout);
+    return 0;
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
+    throw UsageError(std::string(error.what()) + "; --help shows the usage");
   }
   const std::vector<Benchmark> benchmarks =
       select_benchmarks(registered_benchmarks(), options.filter, options.sizes);
   if (benchmarks.empty()) {
-    return usage_error("no benchmark of these sizes matches \"" + options.filter +
-                       "\"; --list prints all");
+    throw UsageError("no benchmark of these sizes matches \"" + options.filter +
+                     "\"; --list prints all");
   }
   if (options.is_list) {
     for (const Benchmark& benchmark : benchmarks) print(benchmark.name);
@@ -121,7 +119,7 @@ int main(int argc, char** argv) {
   // Said now, not after minutes of timing.
   const std::filesystem::path folder = std::filesystem::path(options.out).parent_path();
   if (!folder.empty() && !std::filesystem::is_directory(folder)) {
-    return usage_error("--out: there is no folder " + folder.string());
+    throw UsageError("--out: there is no folder " + folder.string());
   }
   run(benchmarks, options);
   return 0;
@@ -131,10 +129,5 @@ int main(int argc, char** argv) {
 }  // namespace loopless::bench
 
 int main(int argc, char** argv) {
-  try {
-    return loopless::bench::main(argc, argv);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "bench: %s\n", error.what());
-    return 1;
-  }
+  return loopless::run_program("bench", [&] { return loopless::bench::main(argc, argv); });
 }

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdio>
 #include <omp.h>
+#include <optional>
 #include <string>
 
 #include <nlohmann/json.hpp>
@@ -47,7 +48,8 @@ nlohmann::json to_json(const Bits& bits) {
           {"by_position", bits.by_position}};
 }
 
-void write_json(const Options& o, const Models& models, const Evaluation& result) {
+void write_json(AtomicFile& file, const Options& o, const Models& models,
+                const Evaluation& result) {
   nlohmann::ordered_json json = {{"load", o.load},
                                  {"method", models.config.method},
                                  {"step", models.step},
@@ -60,7 +62,6 @@ void write_json(const Options& o, const Models& models, const Evaluation& result
                                  {"rnn", to_json(result.rnn)},
                                  {"drift", result.drift}};
   if (result.teacher) json["teacher"] = to_json(*result.teacher);
-  AtomicFile file(o.json);
   file.write(json.dump(2, ' ', true, nlohmann::json::error_handler_t::replace) + "\n");
   file.commit();
 }
@@ -97,7 +98,10 @@ void run(int argc, char** argv) {
   add_flags(flags, o);
   if (!flags.parse(argc, argv)) return;
   if (o.load.empty()) throw UsageError("--load: is missing; the run or checkpoint to measure");
+  if (!o.dataset.empty()) check_dataset_flag(o.dataset);
   if (o.threads > 0) omp_set_num_threads(o.threads);
+  std::optional<AtomicFile> json;  // first of all: measuring takes a while
+  if (!o.json.empty()) json.emplace(o.json);
 
   const auto start = std::chrono::steady_clock::now();
   const Models models = load_models(o.load);
@@ -108,7 +112,7 @@ void run(int argc, char** argv) {
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   const int64_t patch = dataset.image ? dataset.image->patch : 1;
   print(o, models, result, patch * patch, seconds.count());
-  if (!o.json.empty()) write_json(o, models, result);
+  if (json) write_json(*json, o, models, result);
 }
 
 }  // namespace

@@ -66,6 +66,7 @@ void check(const Flags& flags, const Options& o) {
   if (o.load.empty()) throw UsageError("--load: is missing; the run or checkpoint to write with");
   const int prompts = !o.prompt.empty() + !o.prompt_file.empty() + !o.dataset.empty();
   if (prompts > 1) throw UsageError("--prompt, --prompt_file and --dataset: only one may be given");
+  if (!o.dataset.empty()) check_dataset_flag(o.dataset);
   if (o.memory != "" && o.memory != "teacher" && o.memory != "zero") {
     throw UsageError("--memory: must be teacher or zero, got '" + o.memory + "'");
   }

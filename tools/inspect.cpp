@@ -6,7 +6,9 @@
 #include <CLI/CLI.hpp>
 
 #include "tensor/error.h"
+#include "tensor/file.h"
 #include "tools/inspection.h"
+#include "train/flags.h"
 
 namespace loopless {
 namespace {
@@ -27,7 +29,7 @@ bool report(const Options& options) {
       is_whole = is_whole && !has_error(inspection);
     } catch (const std::exception& error) {
       is_whole = false;
-      std::fprintf(stderr, "inspect: %s\n", error.what());
+      std::fprintf(stderr, "inspect: %s\n", one_line(error.what()).c_str());
       if (!options.is_json) continue;
       inspection = {{"path", path}, {"error", error.what()}};
     }
@@ -61,8 +63,7 @@ int run(int argc, char** argv) {
     std::fputs(app.help().c_str(), stdout);
     return 0;
   } catch (const CLI::ParseError& error) {
-    std::fprintf(stderr, "inspect: %s; --help shows the usage\n", error.what());
-    return 2;
+    throw UsageError(std::string(error.what()) + "; --help shows the usage");
   }
   return report(options) ? 0 : 1;
 }
@@ -70,9 +71,6 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace loopless
 
-int main(int argc, char** argv) try {
-  return loopless::run(argc, argv);
-} catch (const std::exception& error) {
-  std::fprintf(stderr, "inspect: %s\n", error.what());
-  return 1;
+int main(int argc, char** argv) {
+  return loopless::run_program("inspect", [&] { return loopless::run(argc, argv); });
 }

@@ -57,6 +57,13 @@ std::string checksum(const std::map<std::string, Tensor>& tensors, const Metadat
   return text;
 }
 
+/// Of a file that states one.
+void check_checksum(const SafetensorsFile& file, const std::string& path) {
+  const auto it = file.metadata.find("checksum");
+  CHECK(it == file.metadata.end() || it->second == checksum(file.tensors, file.metadata), path,
+        ": is damaged: its contents do not have the checksum that it states");
+}
+
 json to_json(const Progress& progress) {
   const auto number = [](const std::optional<double>& x) { return x ? json(*x) : json(); };
   return {{"updates", progress.counts.updates},
@@ -104,7 +111,6 @@ std::string loaded_text(const char* what, const std::string& given, const std::s
 /// The model's settings must be those of the run that its weights are from: most do not show in
 /// the shapes of parameters.
 void check_same_model(const char* section, const TrainConfig& now, const LoadedWeights& loaded) {
-  if (!loaded.config) return;
   const json settings = to_json(now)[section], before = to_json(*loaded.config)[section];
   for (const auto& [name, value] : settings.items()) {
     CHECK(value == before[name], loaded.path, ": has --", section, ".", name, " ",
@@ -152,10 +158,7 @@ Checkpoint read_checkpoint(const std::string& path) {
   const std::string& format = metadata_at(file, "format", checkpoint.path);
   CHECK(format == kFormat, checkpoint.path, ": its format is \"", format,
         "\", this version reads \"", kFormat, "\"");
-  if (const auto it = file.metadata.find("checksum"); it != file.metadata.end()) {
-    CHECK(it->second == checksum(file.tensors, file.metadata), checkpoint.path,
-          ": is damaged: its contents do not have the checksum that it states");
-  }
+  check_checksum(file, checkpoint.path);
   checkpoint.step = parse_step(metadata_at(file, "step", checkpoint.path), checkpoint.path);
   checkpoint.config =
       parse_json(metadata_at(file, "config", checkpoint.path), "configuration", checkpoint.path,
@@ -193,7 +196,8 @@ Models load_models(const std::string& path) {
   return models;
 }
 
-LoadedWeights load_weights(const NamedParameters& into, const std::string& path) {
+LoadedWeights load_weights(const NamedParameters& into, const std::string& path,
+                           const std::function<void(const LoadedWeights&)>& check) {
   const std::string file_path = weights_file(path);
   const SafetensorsFile file = read_safetensors(file_path);
   CHECK(!into.empty(), file_path, ": no parameters were asked for");
@@ -201,15 +205,19 @@ LoadedWeights load_weights(const NamedParameters& into, const std::string& path)
     load_parameters(into, from_reference(into, named(file), file_path), file_path);
     return {file_path, std::nullopt};
   }
+  check_checksum(file, file_path);
   NamedTensors wanted;
   for (const NamedParameter& parameter : into) {
     const auto it = file.tensors.find(parameter.name);
     if (it != file.tensors.end()) wanted.push_back(*it);
   }
-  load_parameters(into, wanted, file_path);
   const std::string& config = metadata_at(file, "config", file_path);
-  return {file_path, parse_json(config, "configuration", file_path,
-                                [&](const json& given) { return from_json(given, file_path); })};
+  LoadedWeights loaded{file_path,
+                       parse_json(config, "configuration", file_path,
+                                  [&](const json& given) { return from_json(given, file_path); })};
+  if (check) check(loaded);
+  load_parameters(into, wanted, file_path);
+  return loaded;
 }
 
 std::vector<std::string> load_start(const TrainConfig& config, const NamedParameters& rnn,
@@ -218,8 +226,9 @@ std::vector<std::string> load_start(const TrainConfig& config, const NamedParame
   const auto load = [&](const char* section, const char* what, const NamedParameters& into,
                         const std::optional<std::string>& path) {
     if (!path) return;
-    const LoadedWeights loaded = load_weights(into, *path);
-    check_same_model(section, config, loaded);
+    // A difference of settings says more than the parameters that do not fit because of it.
+    const LoadedWeights loaded = load_weights(
+        into, *path, [&](const LoadedWeights& found) { check_same_model(section, config, found); });
     notes.push_back(loaded_text(what, *path, loaded.path));
   };
   if (!teacher.empty()) load("teacher", "teacher", teacher, config.run.load_teacher_path);

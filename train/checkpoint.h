@@ -8,6 +8,7 @@
 /// moments and state are there in what a run saves, so that it can go on from there.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -63,12 +64,14 @@ Models load_models(const std::string& path);
 /// Reads the parameters listed, and no others, from a checkpoint of loopless, or from a file of
 /// weights under the reference implementation's names (models/reference_names.h). Returns the
 /// file that `path` stood for (train/checkpoint_files.h) and, if it is of loopless, the
-/// configuration of the run that wrote it.
+/// configuration of the run that wrote it; `check` sees these before anything is loaded.
+/// Throws Error, naming the file, if it cannot be read, is damaged, or lacks a parameter.
 struct LoadedWeights {
   std::string path;
   std::optional<TrainConfig> config;
 };
-LoadedWeights load_weights(const NamedParameters& into, const std::string& path);
+LoadedWeights load_weights(const NamedParameters& into, const std::string& path,
+                           const std::function<void(const LoadedWeights&)>& check = {});
 
 /// Loads what --load_rnn_path and --load_teacher_path name, and says where each is from.
 /// Throws Error if one cannot be read, or is of a model with other settings.

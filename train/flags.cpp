@@ -8,6 +8,7 @@
 #include <iostream>
 #include <memory>
 
+#include "tensor/file.h"
 #include "train/toml_config.h"
 
 namespace loopless {
@@ -45,14 +46,11 @@ std::string Flags::place_of(const std::string& flag) const {
 
 namespace {
 
-/// What was given may be anything: the message about it is one line, and no long one.
-UsageError usage_error(std::string message) {
-  constexpr size_t kLongest = 300;
-  if (message.size() > kLongest) message = message.substr(0, kLongest) + "...";
-  for (char& c : message) {
-    if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = '?';
-  }
-  return UsageError(message);
+std::string why_it_cannot_be_read(const std::string& path) try {
+  const MappedFile file(path);
+  return path + ": cannot be read";
+} catch (const Error& error) {
+  return error.what();
 }
 
 }  // namespace
@@ -62,21 +60,26 @@ bool Flags::parse(int argc, const char* const* argv) try {
   const Words extra = app_.remaining();
   if (extra.empty()) return true;
   const std::string& word = extra.front();
-  if (word.rfind("-", 0) == 0) throw usage_error(word + ": no such flag; --help lists them");
-  throw usage_error("'" + word + "': one word too many; settings are flags, and --help lists them");
+  if (word.rfind("-", 0) == 0)
+    throw UsageError(one_line(word + ": no such flag; --help lists them"));
+  throw UsageError(
+      one_line("'" + word + "': one word too many; settings are flags, and --help lists them"));
 } catch (const CLI::CallForHelp&) {
   std::cout << app_.help();
   return false;
 } catch (const CLI::ArgumentMismatch& mismatch) {  // "--lr: 1 required ... missing"
   const std::string message = mismatch.what();
   const std::string flag = message.substr(0, message.find(':'));
-  throw usage_error(flag + ": a value must follow: " + app_.get_option(flag)->get_type_name());
+  throw UsageError(
+      one_line(flag + ": a value must follow: " + app_.get_option(flag)->get_type_name()));
 } catch (const CLI::FileError& error) {
-  throw usage_error(std::string("--config: ") + error.what());
+  const std::string message = error.what();
+  const std::string path = message.substr(0, message.find(" was not readable"));
+  throw UsageError(one_line("--config: " + why_it_cannot_be_read(path)));
 } catch (const CLI::ParseError& error) {
-  throw usage_error(error.what());
+  throw UsageError(one_line(error.what()));
 } catch (const Error& error) {  // of a value, or of the file of --config
-  throw usage_error(error.what());
+  throw UsageError(one_line(error.what()));
 }
 
 // --- the flags of the trainers ------------------------------------------------------------------
@@ -189,10 +192,21 @@ void check_overwrite(const RunConfig& run, const char* flag,
           " is to be loaded from");
 }
 
+}  // namespace
+
+void check_dataset_flag(const std::string& spec) try {
+  check_dataset_form(spec);
+} catch (const Error& error) {
+  throw UsageError(one_line(std::string("--") + error.what()));
+}
+
+namespace {
+
 void check_config(const TrainConfig& config) {
   const RunConfig& run = config.run;
   const OptimizerConfig& optimizer = config.optimizer;
   require(!run.dataset.empty(), "--dataset: is missing; ", kDatasetForms);
+  check_dataset_flag(run.dataset);
   require(!run.save_dir.empty(), "--save_dir: is missing; the folder where the run is written");
   require(!run.overwrite || run.resume == "never", "--overwrite: contradicts --resume ", run.resume,
           ": one replaces the run in --save_dir, the other continues it");
@@ -271,10 +285,10 @@ std::string resume_command(int argc, const char* const* argv) {
 int run_program(const char* program, const std::function<int()>& body) try {
   return body();
 } catch (const UsageError& error) {
-  std::fprintf(stderr, "%s: %s\n", program, error.what());
+  std::fprintf(stderr, "%s: %s\n", program, one_line(error.what()).c_str());
   return 2;
 } catch (const std::exception& error) {
-  std::fprintf(stderr, "%s: %s\n", program, error.what());
+  std::fprintf(stderr, "%s: %s\n", program, one_line(error.what()).c_str());
   return 1;
 }
 

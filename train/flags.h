@@ -57,6 +57,9 @@ class Flags {
 std::optional<TrainConfig> parse_train_flags(const std::string& method, int argc,
                                              const char* const* argv);
 
+/// Throws UsageError unless the value of --dataset has one of a data set's forms.
+void check_dataset_flag(const std::string& spec);
+
 /// The command line `argv` as one that continues the run: with --resume auto, without --overwrite.
 /// Words are quoted for a shell.
 std::string resume_command(int argc, const char* const* argv);
@@ -67,15 +70,17 @@ int run_program(const char* program, const std::function<int()>& body);
 
 template <class T>
 void Flags::add(const Setting& setting, T& value) {
-  CLI::Option* option =
-      add_option(setting, join(words_of(json_of(value))), expected(setting.range, value),
-                 [this, setting, &value](const Words& words) {
-                   const auto most = static_cast<size_t>(std::max(1, word_count(value)));
-                   CHECK(words.size() <= most, place_of(setting.flag()), ": is given twice, got '",
-                         join(words), "'");
-                   read_words(place_of(setting.flag()), words, setting.range, value);
-                   return true;
-                 });
+  CLI::Option* option = add_option(
+      setting, join(words_of(json_of(value))), expected(setting.range, value),
+      [this, setting, &value](const Words& words) {
+        const auto most = static_cast<size_t>(std::max(1, word_count(value)));
+        CHECK(words.size() <= most, place_of(setting.flag()),
+              keys_in_file_.contains(setting.flag()) ? ": must be set once, to one value, got '"
+                                                     : ": is given twice, got '",
+              join(words), "'");
+        read_words(place_of(setting.flag()), words, setting.range, value);
+        return true;
+      });
   if (word_count(value) > 0) {
     option->expected(word_count(value));
   } else {

@@ -1,6 +1,7 @@
 #include "train/toml_config.h"
 
 #include "tensor/error.h"
+#include "tensor/file.h"
 
 namespace loopless {
 
@@ -12,12 +13,13 @@ std::vector<CLI::ConfigItem> TomlConfig::from_config(std::istream& input) const 
     if (item.name == "++" || item.name == "--") continue;  // where tables begin and end
     const std::string key = item.fullname();
     const CLI::Option* option = app_.get_option_no_throw("--" + key);
-    CHECK(option != nullptr && option->get_configurable(), file, ": ", key,
+    const std::string shown = printable(key);
+    CHECK(option != nullptr && option->get_configurable(), file, ": ", shown,
           ": no such setting; --help lists them");
-    CHECK(seen.insert(key).second, file, ": ", key, ": is set twice");
+    CHECK(seen.insert(key).second, file, ": ", shown, ": is set twice");
     for (const std::string& value : item.inputs) {
-      CHECK(value.find_first_of("\"'") == std::string::npos, file, ": ", key, ": cannot read ",
-            value, "; texts are in quotes, on one line, without '#'");
+      CHECK(value.find_first_of("\"'") == std::string::npos, file, ": ", shown, ": cannot read ",
+            printable(value), "; texts are in quotes, on one line, without '#'");
     }
     if (option->empty()) keys_.insert(key);
     items.push_back({{}, key, item.inputs});

@@ -42,6 +42,9 @@ class Server {
 
 class Download : public ::testing::Test {
  protected:
+  void SetUp() override {
+    if (run_command("command -v curl").status != 0) GTEST_SKIP() << "curl is not installed";
+  }
   Download() {
     fs::create_directories(served_);
     for (int i = 0; i < 20000; ++i) content_ += std::to_string(i * i);

@@ -296,7 +296,8 @@ TEST(Flags, mistakes_in_a_toml_file) {
   // What a flag sets is the flag's mistake.
   EXPECT_EQ(message("[smt]\nTc = 6x4\n", "--smt.Tc 0"),
             "--smt.Tc: must be a whole number from 1 to 2147483647, got '0'");
-  EXPECT_EQ(message_of("smt", "--config no.toml"), "--config: no.toml was not readable (missing?)");
+  EXPECT_EQ(message_of("smt", "--config no.toml"),
+            "--config: no.toml: cannot open: No such file or directory");
   EXPECT_EQ(message_of("smt", "--config"), "--config: a value must follow: a file");
 }
 

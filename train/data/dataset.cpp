@@ -24,7 +24,6 @@ Tokens open_npy(const std::string& path) {
 
 /// The test split is the last tenth, rounded down.
 Dataset open_text(const std::string& path) {
-  CHECK(!path.empty(), "dataset: text: must be followed by the name of a file");
   auto file = std::make_shared<const MappedFile>(path);
   const auto* bytes = reinterpret_cast<const uint8_t*>(file->data());
   const int64_t train_size = file->size() - file->size() / 10;
@@ -33,12 +32,9 @@ Dataset open_text(const std::string& path) {
           std::nullopt};
 }
 
-/// "TRAIN,TEST", what follows `kind` in a specification, as two paths.
-std::pair<std::string, std::string> two_files(const char* kind, const std::string& paths) {
+/// "TRAIN,TEST" as two paths.
+std::pair<std::string, std::string> two_files(const std::string& paths) {
   const size_t comma = paths.find(',');
-  CHECK(comma != std::string::npos && paths.find(',', comma + 1) == std::string::npos &&
-            comma > 0 && comma + 1 < paths.size(),
-        "dataset: ", kind, " must be followed by two files, TRAIN,TEST, got '", paths, "'");
   return {paths.substr(0, comma), paths.substr(comma + 1)};
 }
 
@@ -53,8 +49,6 @@ bool is_made_by_script(const std::string& name) {
 }
 
 Dataset open_named(const std::string& name) {
-  CHECK(!name.empty() && name.find_first_of(":/") == std::string::npos, "dataset: must be ",
-        kDatasetForms, ", got '", name, "'");
   const std::string folder = "data/" + name + "/";
   for (const char* split : {"train.npy", "test.npy"}) {
     CHECK(std::filesystem::exists(folder + split), folder, split, ": does not exist; ",
@@ -84,7 +78,6 @@ Dataset open_idx_pair(const std::string& train_path, const std::string& test_pat
 }
 
 Dataset open_images(const std::string& folder) {
-  CHECK(!folder.empty(), "dataset: images: must be followed by the name of a folder");
   ImageFolder images = read_image_folder(folder);
   return {keep(folder, std::move(images.train)), keep(folder, std::move(images.test)),
           images.format};
@@ -114,19 +107,39 @@ void check_images(const Tokens& tokens, const ImageFormat& format) {
         format.tokens(), " tokens each");
 }
 
+/// "npy:" and what follows it; of a name, nothing and the name.
+std::pair<std::string, std::string> kind_and_rest(const std::string& spec) {
+  const size_t colon = spec.find(':') + 1;
+  return {spec.substr(0, colon), spec.substr(colon)};
+}
+
 Dataset open_splits(const std::string& spec) {
-  const std::string kind = spec.substr(0, spec.find(':') + 1);  // empty for a name
-  const std::string rest = spec.substr(kind.size());
+  const auto [kind, rest] = kind_and_rest(spec);
   if (kind == "text:") return open_text(rest);
   if (kind == "images:") return open_images(rest);
-  if (kind != "npy:" && kind != "idx:") return open_named(spec);
-  const auto [train, test] = two_files(kind.c_str(), rest);
+  if (kind.empty()) return open_named(rest);
+  const auto [train, test] = two_files(rest);
   return kind == "npy:" ? open_npy_pair(train, test) : open_idx_pair(train, test);
 }
 
 }  // namespace
 
+void check_dataset_form(const std::string& spec) {
+  const auto [kind, rest] = kind_and_rest(spec);
+  const auto is_one_of = [&, &kind = kind](auto... kinds) { return ((kind == kinds) || ...); };
+  CHECK(is_one_of("", "text:", "images:", "npy:", "idx:") && !spec.empty() &&
+            (!kind.empty() || rest.find('/') == std::string::npos),
+        "dataset: must be ", kDatasetForms, ", got '", spec, "'");
+  CHECK(!rest.empty() || !is_one_of("text:", "images:"), "dataset: ", kind,
+        " must be followed by the name of a ", kind == "text:" ? "file" : "folder");
+  const auto [train, test] = two_files(rest);
+  CHECK(!is_one_of("npy:", "idx:") ||
+            (std::count(rest.begin(), rest.end(), ',') == 1 && !train.empty() && !test.empty()),
+        "dataset: ", kind, " must be followed by two files, TRAIN,TEST, got '", rest, "'");
+}
+
 Dataset open_dataset(const std::string& spec, int64_t vocab_size) {
+  check_dataset_form(spec);
   Dataset dataset = open_splits(spec);
   // Both splits of a text are in one file: its offsets count from the first.
   const bool is_one_file = dataset.train.file == dataset.test.file;

@@ -39,6 +39,10 @@ struct Dataset {
   std::optional<ImageFormat> image = {};  // if both splits are whole images, one after the other
 };
 
+/// Throws Error "dataset: must be text:FILE, ..., got 'x:y'" unless `spec` has one of the forms; looks at
+/// no file.
+void check_dataset_form(const std::string& spec);
+
 /// Opens both splits and looks at every token once (unless vocab_size is 256 or more).
 /// Throws Error, naming the file, if one is missing, cannot be read or is no such array, or holds
 /// a token that is not below vocab_size (with its offset in tokens), or splits an image.
