@@ -72,17 +72,22 @@ download() {
   fi
   command -v curl >/dev/null || fail "curl: not found; install it (apt-get install curl)"
   echo "$name: downloading $url"
-  curl --fail --location --proto "$protocol" --proto-redir "$protocol" --retry 2 --silent \
-    --show-error --continue-at - --output "$file.part" "$url" 2>"$file.error" || status=$?
-  # 416: the part is all there is; its checksum decides.
-  if [ $status != 0 ] && ! grep -q ' 416' "$file.error"; then
-    local reason
+  local options=(--fail --location --proto "$protocol" --proto-redir "$protocol" --retry 2
+    --continue-at - --output "$file.part" --write-out '%{http_code}')
+  local code reason
+  if [ -t 2 ]; then
+    code=$(curl "${options[@]}" --progress-bar "$url") || status=$?
+    reason="curl ended with status $status"
+  else
+    code=$(curl "${options[@]}" --silent --show-error "$url" 2>"$file.error") || status=$?
     reason=$(tail -n 1 "$file.error")
     rm -f "$file.error"
-    rmdir --ignore-fail-on-non-empty "$(dirname "$file")"
-    fail "$url: cannot be fetched (${reason:-curl ended with status $status}); run this again to go on"
   fi
-  rm -f "$file.error"
+  # 416: the part is all there is; its checksum decides.
+  if [ $status != 0 ] && [ "$code" != 416 ]; then
+    rmdir --ignore-fail-on-non-empty "$(dirname "$file")"
+    fail "$url: cannot be fetched ($reason); run this again to go on"
+  fi
   local got
   got=$(sha256sum <"$file.part")
   if [ "${got%% *}" != "$expected" ]; then
