@@ -122,9 +122,9 @@ $(foreach folder,$(TEST_FOLDERS),$(eval $(BUILD)/tests/test_$(folder): \
   $(call objects,$(OBJ),$(filter tests/$(folder)/% tests/support/%,$(TEST_SOURCES)))))
 $(BUILD)/tests/fuzz: $(call objects,$(OBJ),$(FUZZ_SOURCES))
 $(BINARIES) $(TEST_BINARIES) $(BUILD)/tests/fuzz: $(call objects,$(OBJ),$(CHECK)) $(LIB) $(BUILD)/objects
-$(BINARIES) $(BUILD)/tests/fuzz:
+$(BINARIES):
 	$(call link)
-$(TEST_BINARIES):
+$(TEST_BINARIES) $(BUILD)/tests/fuzz:
 	$(call link,$(TEST_LIBS))
 
 include make/stamps.mk make/targets.mk

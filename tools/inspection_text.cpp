@@ -78,17 +78,17 @@ std::string list_text(const Json& object) {
   return text.empty() ? "none" : text;
 }
 
+/// The row, and what is known of the elements.
+std::vector<std::string> with_elements(std::vector<std::string> row, const Json& elements) {
+  for (const char* key : {"count", "rms", "norm", "min", "max", "nonfinite"})
+    row.push_back(number(elements[key]));
+  return row;
+}
+
 std::vector<std::string> tensor_row(const Json& tensor) {
-  const Json& e = tensor["elements"];
-  return {printable(tensor["name"].get<std::string>()),
-          tensor["dtype"].get<std::string>(),
-          shape_text(tensor["shape"]),
-          number(e["count"]),
-          number(e["rms"]),
-          number(e["norm"]),
-          number(e["min"]),
-          number(e["max"]),
-          number(e["nonfinite"])};
+  return with_elements({printable(tensor["name"].get<std::string>()),
+                        tensor["dtype"].get<std::string>(), shape_text(tensor["shape"])},
+                       tensor["elements"]);
 }
 
 std::string tensors_text(const Json& tensors) {
@@ -99,15 +99,7 @@ std::string tensors_text(const Json& tensors) {
 }
 
 std::vector<std::string> group_row(const std::string& name, const Json& group) {
-  const Json& e = group["elements"];
-  return {name,
-          number(group["tensors"]),
-          number(e["count"]),
-          number(e["rms"]),
-          number(e["norm"]),
-          number(e["min"]),
-          number(e["max"]),
-          number(e["nonfinite"])};
+  return with_elements({name, number(group["tensors"])}, group["elements"]);
 }
 
 std::string groups_text(const Json& inspection) {

@@ -1,7 +1,6 @@
 #include "tests/fuzz/readers.h"
 
 #include <memory>
-#include <zlib.h>
 
 #include "tensor/error.h"
 #include "tensor/npy.h"
@@ -85,21 +84,6 @@ Reader toml() {
           200,
           read,
           {}};
-}
-
-std::string gzipped(const std::string& bytes) {
-  z_stream stream{};
-  constexpr int kGzip = 15 + 16;  // the largest window, gzip's header
-  CHECK(deflateInit2(&stream, 1, Z_DEFLATED, kGzip, 8, Z_DEFAULT_STRATEGY) == Z_OK, "deflate");
-  std::string result(deflateBound(&stream, bytes.size()) + 32, 0);
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
-  stream.avail_in = static_cast<uInt>(bytes.size());
-  stream.next_out = reinterpret_cast<Bytef*>(result.data());
-  stream.avail_out = static_cast<uInt>(result.size());
-  deflate(&stream, Z_FINISH);
-  result.resize(stream.total_out);
-  deflateEnd(&stream);
-  return result;
 }
 
 std::vector<std::string> idx_files() {

@@ -1,12 +1,18 @@
 /// Files for the tests of readers and writers.
 #pragma once
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <random>
 #include <string>
 #include <unistd.h>
+#include <zlib.h>
+
+#include <gtest/gtest.h>
+
+#include "tensor/error.h"
 
 namespace loopless::testing {
 
@@ -76,6 +82,46 @@ inline std::string mutated(std::string bytes, size_t header, std::mt19937_64& ra
     }
   }
   return bytes;
+}
+
+/// What a reader makes of a file: a value, or its error's text without the file's name.
+template <class Value>
+struct Reading {
+  Value value{};
+  std::string error;
+};
+
+/// `read(path)` for a file of these bytes.
+template <class Read>
+auto reading_of(const std::string& bytes, const Read& read) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "x";
+  write_bytes(path, bytes);
+  Reading<decltype(read(path))> reading;
+  try {
+    reading.value = read(path);
+  } catch (const Error& thrown) {
+    reading.error = thrown.what();
+    EXPECT_EQ(reading.error.substr(0, path.size() + 2), path + ": ");
+    reading.error = reading.error.substr(std::min(path.size() + 2, reading.error.size()));
+  }
+  return reading;
+}
+
+/// The bytes as a .gz file holds them.
+inline std::string gzipped(const std::string& bytes) {
+  z_stream stream{};
+  constexpr int kGzip = 15 + 16;  // the largest window, gzip's header
+  EXPECT_EQ(deflateInit2(&stream, 1, Z_DEFLATED, kGzip, 8, Z_DEFAULT_STRATEGY), Z_OK);
+  std::string result(deflateBound(&stream, bytes.size()) + 32, 0);
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+  stream.avail_in = static_cast<uInt>(bytes.size());
+  stream.next_out = reinterpret_cast<Bytef*>(result.data());
+  stream.avail_out = static_cast<uInt>(result.size());
+  EXPECT_EQ(deflate(&stream, Z_FINISH), Z_STREAM_END);
+  result.resize(stream.total_out);
+  deflateEnd(&stream);
+  return result;
 }
 
 }  // namespace loopless::testing

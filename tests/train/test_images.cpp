@@ -19,26 +19,7 @@ std::string pgm(int64_t width, int64_t height, const Bytes& pixels) {
          std::string(pixels.begin(), pixels.end());
 }
 
-/// What reading an image of these bytes gives; an error's text without the file's name.
-class Reading {
- public:
-  explicit Reading(const std::string& bytes) {
-    const std::string path = folder_ / "x";
-    write_bytes(path, bytes);
-    try {
-      image = read_image(path);
-    } catch (const Error& thrown) {
-      error = thrown.what();
-      EXPECT_EQ(error.substr(0, path.size() + 2), path + ": ");
-      error = error.substr(path.size() + 2);
-    }
-  }
-  Image image;
-  std::string error;
-
- private:
-  TemporaryFolder folder_;
-};
+Reading<Image> reading(const std::string& bytes) { return reading_of(bytes, read_image); }
 
 TEST(ImageFormat, a_patch_is_four_pixels_read_from_the_upper_left) {
   const ImageFormat format{4, 2, 2};
@@ -71,34 +52,34 @@ TEST(ImageFormat, errors) {
 }
 
 TEST(ImageFile, reads_pgm) {
-  const Reading binary(pgm(3, 2, {0, 1, 2, 253, 254, 255}));
+  const auto binary = reading(pgm(3, 2, {0, 1, 2, 253, 254, 255}));
   EXPECT_EQ(binary.error, "");
-  EXPECT_EQ(binary.image.width, 3);
-  EXPECT_EQ(binary.image.height, 2);
-  EXPECT_EQ(binary.image.pixels, (Bytes{0, 1, 2, 253, 254, 255}));
+  EXPECT_EQ(binary.value.width, 3);
+  EXPECT_EQ(binary.value.height, 2);
+  EXPECT_EQ(binary.value.pixels, (Bytes{0, 1, 2, 253, 254, 255}));
   // Comments, and values up to another white than 255.
-  const Reading plain("P2 # made by hand\n# twice\n 2 1\t# width, height\n4\n1   4\n");
+  const auto plain = reading("P2 # made by hand\n# twice\n 2 1\t# width, height\n4\n1   4\n");
   EXPECT_EQ(plain.error, "");
-  EXPECT_EQ(plain.image.pixels, (Bytes{64, 255}));
+  EXPECT_EQ(plain.value.pixels, (Bytes{64, 255}));
 }
 
 TEST(ImageFile, errors) {
-  EXPECT_EQ(Reading("").error, "is neither a PNG nor a PGM image");
-  EXPECT_EQ(Reading("P6 1 1 255 abc").error, "is neither a PNG nor a PGM image");
-  EXPECT_EQ(Reading("P5").error, "a number was expected at byte 2 of the PGM file");
-  EXPECT_EQ(Reading("P5 2 -2 255 ").error, "a number was expected at byte 5 of the PGM file");
-  EXPECT_EQ(Reading("P5 2 99999999999999999999 255 ").error,
+  EXPECT_EQ(reading("").error, "is neither a PNG nor a PGM image");
+  EXPECT_EQ(reading("P6 1 1 255 abc").error, "is neither a PNG nor a PGM image");
+  EXPECT_EQ(reading("P5").error, "a number was expected at byte 2 of the PGM file");
+  EXPECT_EQ(reading("P5 2 -2 255 ").error, "a number was expected at byte 5 of the PGM file");
+  EXPECT_EQ(reading("P5 2 99999999999999999999 255 ").error,
             "the number at byte 5 of the PGM file must be at most 67108864");
-  EXPECT_EQ(Reading("P5 67108864 67108864 255 ").error,
+  EXPECT_EQ(reading("P5 67108864 67108864 255 ").error,
             "an image must have 1 to 67108864 pixels, got 67108864 x 67108864");
-  EXPECT_EQ(Reading("P5 0 1 255 ").error, "an image must have 1 to 67108864 pixels, got 0 x 1");
-  EXPECT_EQ(Reading("P5 1 1 65535 ab").error,
+  EXPECT_EQ(reading("P5 0 1 255 ").error, "an image must have 1 to 67108864 pixels, got 0 x 1");
+  EXPECT_EQ(reading("P5 1 1 65535 ab").error,
             "the number at byte 7 of the PGM file must be at most 255");
-  EXPECT_EQ(Reading("P5 1 1 0 a").error, "the largest value of a PGM file must be 1 to 255, got 0");
-  EXPECT_EQ(Reading("P5 2 2 255 abc").error,
+  EXPECT_EQ(reading("P5 1 1 0 a").error, "the largest value of a PGM file must be 1 to 255, got 0");
+  EXPECT_EQ(reading("P5 2 2 255 abc").error,
             "holds 3 bytes after its header, which do not make 2 x 2 pixels");
-  EXPECT_EQ(Reading("P5 2 1 7 \x01\x09").error, "pixel 1 must be at most 7, got 9");
-  EXPECT_EQ(Reading("P2 4 4 255 1 2 3").error,
+  EXPECT_EQ(reading("P5 2 1 7 \x01\x09").error, "pixel 1 must be at most 7, got 9");
+  EXPECT_EQ(reading("P2 4 4 255 1 2 3").error,
             "holds 5 bytes after its header, which do not make 4 x 4 pixels");
   EXPECT_ERROR(read_image("/nowhere/x"), "/nowhere/x: cannot open: No such file or directory");
 }
@@ -108,12 +89,12 @@ TEST(ImageFile, encodes_png_that_it_reads) {
   for (int value : {0, 100, 255, 17, 128, 3}) rgb.insert(rgb.end(), 3, static_cast<uint8_t>(value));
   const Bytes encoded = encode_png(2, 3, rgb);
   const std::string bytes(encoded.begin(), encoded.end());
-  const Image image = Reading(bytes).image;
+  const Image image = reading(bytes).value;
   EXPECT_EQ(image.height, 2);
   EXPECT_EQ(image.width, 3);
   EXPECT_EQ(image.pixels, (Bytes{0, 100, 255, 17, 128, 3}));
   for (size_t size : {size_t{9}, size_t{30}, bytes.size() / 2, bytes.size() - 14}) {
-    const std::string error = Reading(bytes.substr(0, size)).error;
+    const std::string error = reading(bytes.substr(0, size)).error;
     EXPECT_EQ(error.substr(0, 28), "is no PNG that can be read: ") << size << " " << error;
   }
 }
