@@ -53,6 +53,6 @@ Numbers: $runs/summary.json
 How to go on
   build/generate --load $runs/dmt --prompt "And it came to pass"
   build/evaluate --load $runs/dmt
-  build/train_smt --config train/configs/quickstart_smt.toml --save_dir runs/mine --n_iters 5000
+  build/train_smt --config train/configs/quickstart_smt.toml --save_dir runs/mine --n_iters 5000 --max_seconds 0
   build/train_smt --help
 END

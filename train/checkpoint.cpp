@@ -151,6 +151,12 @@ void write_checkpoint(const std::string& path, const TrainConfig& config, int64_
   write_safetensors(path, tensors, metadata);
 }
 
+void check_checksum(const SafetensorsMap& file) {
+  if (file.metadata().contains("checksum")) {
+    check_checksum(read_safetensors(file.path()), file.path());
+  }
+}
+
 Checkpoint read_checkpoint(const std::string& path) {
   Checkpoint checkpoint;
   checkpoint.path = checkpoint_file(path);

@@ -17,6 +17,7 @@
 
 #include "models/rnn.h"
 #include "models/teacher.h"
+#include "tensor/safetensors.h"
 #include "train/checkpoint_files.h"
 #include "train/config.h"
 #include "train/progress.h"
@@ -51,6 +52,9 @@ void write_checkpoint(const std::string& path, const TrainConfig& config, int64_
 /// Throws Error, naming the file, if there is none, it is not a whole checkpoint of loopless, or
 /// it does not have the checksum that it states.
 Checkpoint read_checkpoint(const std::string& path);
+
+/// Throws Error if the file states a checksum that its contents do not have.
+void check_checksum(const SafetensorsMap& file);
 
 /// The models of a checkpoint, ready to use; `teacher` is null where the run had none (BPTT).
 struct Models {

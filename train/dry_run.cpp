@@ -91,10 +91,13 @@ void dry_run(const TrainConfig& config, Method& method, const NamedParameters& s
   const OptimizerConfig& settings = config.optimizer;
   const int64_t piece = settings.batch_size / settings.grad_accum_steps;
   const int64_t few = std::min(kFewWindows, piece);
-  const Measured one = measure_step(config, method, dataset.train, parameters, optimizer, 1);
+  const int64_t fewer = std::min<int64_t>(2, piece);  // of one alone there is no uniformity loss
+  const Measured start = measure_step(config, method, dataset.train, parameters, optimizer, fewer);
   const Measured some =
-      few == 1 ? one : measure_step(config, method, dataset.train, parameters, optimizer, few);
-  const double a_window = few == 1 ? 0 : (some.bytes - one.bytes) / static_cast<double>(few - 1);
+      few == fewer ? start
+                   : measure_step(config, method, dataset.train, parameters, optimizer, few);
+  const double a_window =
+      few == fewer ? 0 : (some.bytes - start.bytes) / static_cast<double>(few - fewer);
   const double fixed =
       4.0 * static_cast<double>(parameters.values().numel() + 3 * parameters.trained_count());
   std::printf(

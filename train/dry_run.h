@@ -11,9 +11,9 @@
 namespace loopless {
 
 /// Prints data, model, parameters, memory and FLOP of a step, and the time that a step and the run
-/// would take. Memory and time are estimated from training steps of one window and of a few, made
+/// would take. Memory and time are estimated from training steps of two windows and of a few, made
 /// here and forgotten. Writes no file.
-/// Throws Error where the run would at its start.
+/// Throws Error where the run would for its data and sizes; does not look at save_dir.
 void dry_run(const TrainConfig& config, Method& method, const NamedParameters& saved);
 
 }  // namespace loopless

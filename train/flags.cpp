@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "tensor/file.h"
+#include "train/checkpoint_files.h"
 #include "train/toml_config.h"
 
 namespace loopless {
@@ -179,6 +180,13 @@ void check_dmt(const DmtConfig& dmt) {
   require(dmt.hot_rnn, "--dmt.hot_rnn: must be True, got False: nothing would be trained");
 }
 
+/// The file that a name of weights stands for; the name itself if there is none.
+std::string resolved(const std::string& path) try {
+  return weights_file(path);
+} catch (const Error&) {
+  return path;
+}
+
 /// A checkpoint to load must not be among what --overwrite removes.
 void check_overwrite(const RunConfig& run, const char* flag,
                      const std::optional<std::string>& path) {
@@ -186,8 +194,9 @@ void check_overwrite(const RunConfig& run, const char* flag,
   const auto full = [](const std::string& name) {
     return fs::weakly_canonical(fs::absolute(name));
   };
-  const fs::path inside = full(*path).lexically_relative(full(run.save_dir));
-  require(inside != "." && *inside.begin() != "checkpoints",
+  const fs::path inside = full(resolved(*path)).lexically_relative(full(run.save_dir));
+  const std::string first = inside.begin()->string();
+  require(first != "." && first != "checkpoints" && first != "samples" && first != "figures",
           "--overwrite: would remove the run in --save_dir, ", run.save_dir, ", which ", flag,
           " is to be loaded from");
 }
@@ -246,6 +255,8 @@ std::optional<TrainConfig> parse_train_flags(const std::string& method, int argc
   apply(compatibility, flags, config);
   check_config(config);
   config.run.resume_command = resume_command(argc, argv);
+  // Of the command line it has been dropped; a file may still say it.
+  if (config.run.overwrite) config.run.resume_command += " --overwrite False";
   return config;
 }
 

@@ -62,8 +62,9 @@ class Metrics {
   void log(int64_t step, const Record& record);
   /// Lines that could not be written.
   int64_t waiting() const { return file_.waiting(); }
-  /// Syncs the file with the disk, so that a checkpoint is never newer than its lines.
-  void sync() const { file_.sync(); }
+  /// Writes the lines that wait and syncs the file with the disk, so that a checkpoint is never newer
+  /// than its lines.
+  void sync() { file_.sync(); }
   /// A line for the reader alone: what was saved, what was skipped.
   void say(const std::string& line);
   /// Redraws the bar, at most five times a second. Cheap enough for each step.

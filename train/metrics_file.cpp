@@ -59,11 +59,17 @@ void MetricsFile::open() {
 
 std::string MetricsFile::append(const std::string& line) {
   waiting_.push_back(line + '\n');
-  struct stat status = {};
-  if (descriptor_ >= 0 && (::fstat(descriptor_, &status) != 0 || status.st_nlink == 0)) {
-    ::close(std::exchange(descriptor_, -1));  // removed, perhaps with its folder
-  }
-  if (descriptor_ < 0) {
+  return flush();
+}
+
+std::string MetricsFile::flush() {
+  struct stat ours = {}, named = {};
+  const bool is_there = ::stat(path_.c_str(), &named) == 0;
+  const bool is_open = descriptor_ >= 0 && ::fstat(descriptor_, &ours) == 0;
+  const bool is_ours = is_open && ours.st_ino == named.st_ino && ours.st_dev == named.st_dev;
+  if (is_there && !is_ours) return path_ + ": cannot write: another file has taken its place";
+  if (!is_there) {  // removed or moved, perhaps with its folder
+    if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
     std::error_code ignored;  // what is wrong, `open` says
     std::filesystem::create_directories(std::filesystem::path(path_).parent_path(), ignored);
     open();
@@ -96,7 +102,8 @@ bool MetricsFile::write(const std::string& text) {
   return true;
 }
 
-void MetricsFile::sync() const {
+void MetricsFile::sync() {
+  if (!waiting_.empty()) flush();  // what is wrong has been said
   if (descriptor_ >= 0) ::fsync(descriptor_);
 }
 

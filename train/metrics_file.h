@@ -19,16 +19,18 @@ class MetricsFile {
   MetricsFile& operator=(const MetricsFile&) = delete;
 
   /// Appends a line. Where that is impossible (a full disk) the line waits for the next call, and
-  /// the file ends as it did. A file that has been removed is made anew. Returns "" or what is
-  /// wrong, "PATH: cannot write: REASON".
+  /// the file ends as it did. A file that has been removed is made anew; nothing is written into one
+  /// that has taken its place. Returns "" or what is wrong, "PATH: cannot write: REASON".
   std::string append(const std::string& line);
+  /// Writes the lines that wait, and syncs the file with the disk.
+  void sync();
   /// Lines that wait.
   int64_t waiting() const { return static_cast<int64_t>(waiting_.size()); }
-  /// Syncs the file with the disk.
-  void sync() const;
 
  private:
   void open();
+  /// Writes what waits. Returns as `append` does.
+  std::string flush();
   /// Whether all of `text` is in the file; if not, nothing of it is.
   bool write(const std::string& text);
 

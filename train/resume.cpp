@@ -80,7 +80,9 @@ Resumption resume_from(const std::string& path, const TrainConfig& config,
   result.is_same_run = folder == fs::weakly_canonical(fs::absolute(directory.checkpoints()));
   result.notes.push_back("resuming from " + result.from->path);
   if (!result.is_same_run) return result;
-  const CheckpointFile newest = list_checkpoints(directory.path()).back();
+  const std::vector<CheckpointFile> files = list_checkpoints(directory.path());
+  if (files.empty()) return result;  // the one given has another name
+  const CheckpointFile& newest = files.back();
   CHECK(newest.step <= result.from->step, directory.path(), ": holds newer checkpoints than ",
         result.from->path, ", up to ", newest.path,
         "; move them away, or choose another --save_dir");
@@ -109,8 +111,9 @@ Resumption find_resumption(const TrainConfig& config, const RunDirectory& direct
 }
 
 void copy_history(const Checkpoint& checkpoint, const RunDirectory& directory) {
-  const fs::path lines = fs::path(checkpoint.path).parent_path().parent_path() / "metrics.jsonl";
-  if (!fs::exists(lines)) return;
+  const fs::path folder = fs::weakly_canonical(fs::absolute(checkpoint.path)).parent_path();
+  const fs::path lines = folder.parent_path() / "metrics.jsonl";
+  if (folder.filename() != "checkpoints" || !fs::exists(lines)) return;
   const MappedFile from(lines.string());
   AtomicFile to(directory.metrics());
   to.write(from.data(), from.size());

@@ -63,6 +63,7 @@ void RunDirectory::create(bool overwrite) {
 
 void RunDirectory::ensure() {
   create_folder(path_);
+  if (lock_ && !lock_->is_held()) lock_.reset();  // another process may have the folder now
   if (!lock_) lock_ = std::make_unique<RunLock>(path_);
   create_folder(checkpoints());
 }

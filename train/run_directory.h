@@ -29,7 +29,8 @@ class RunDirectory {
   /// `overwrite`: the files and folders named above, nothing else.
   /// Throws Error if it holds a run and `overwrite` is false, or cannot be created or written to.
   void create(bool overwrite);
-  /// For a run that goes on: makes the folders that are missing. Throws Error if it cannot.
+  /// For a run that goes on: makes the folders that are missing. Throws Error if it
+  /// cannot, or if the folder was removed meanwhile and another process has made it anew.
   void ensure();
   /// Removes what a process that was killed while it wrote has left in checkpoints/.
   void remove_unfinished() const;

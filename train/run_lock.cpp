@@ -57,8 +57,10 @@ RunLock::RunLock(const std::string& folder) : path_(folder + "/lock") {
   }
 }
 
+bool RunLock::is_held() const { return is_same_file(descriptor_, path_); }
+
 RunLock::~RunLock() {
-  if (is_same_file(descriptor_, path_)) ::unlink(path_.c_str());
+  if (is_held()) ::unlink(path_.c_str());
   ::close(descriptor_);
 }
 

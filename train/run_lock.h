@@ -12,6 +12,8 @@ class RunLock {
   /// Throws Error "FOLDER: is in use by process 1234 on HOST; ..." or, if the folder cannot be
   /// written to, why not.
   explicit RunLock(const std::string& folder);
+  /// Whether the folder still has this lock: it may have been removed or moved meanwhile.
+  bool is_held() const;
   /// Removes the file.
   ~RunLock();
   RunLock(const RunLock&) = delete;

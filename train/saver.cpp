@@ -25,7 +25,9 @@ std::string Saver::save(const Progress& progress) {
 
 void Saver::remove_old(const Progress& progress) const {
   if (!config_.run.keep) return;
-  const std::vector<CheckpointFile> files = list_checkpoints(directory_.path());
+  std::vector<CheckpointFile> files = list_checkpoints(directory_.path());
+  // Newer ones are damaged, or the run would have gone on from them: they must not push this one out.
+  std::erase_if(files, [&](const CheckpointFile& f) { return f.step > progress.counts.steps; });
   for (int64_t i = 0; i + *config_.run.keep < static_cast<int64_t>(files.size()); ++i) {
     if (files[i].step == progress.best_step) continue;
     std::error_code ignored;  // one file too many harms nobody

@@ -7,7 +7,7 @@
 namespace loopless {
 namespace {
 
-constexpr int kSignals[] = {SIGINT, SIGTERM};
+constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
 
 std::atomic<int> noted{0};
 static_assert(std::atomic<int>::is_always_lock_free, "handlers may use nothing that locks");
@@ -24,10 +24,15 @@ void note(int signal) {
 StopSignals::StopSignals() {
   noted = 0;
   struct sigaction action = {};
-  action.sa_handler = note;
   // Calls that the signal interrupts go on: a half-written line would be worse than a late stop.
   action.sa_flags = SA_RESTART;
-  for (size_t i = 0; i < std::size(kSignals); ++i) ::sigaction(kSignals[i], &action, &former[i]);
+  for (size_t i = 0; i < std::size(kSignals); ++i) {
+    ::sigaction(kSignals[i], nullptr, &former[i]);
+    const bool is_ignored = former[i].sa_handler == SIG_IGN;
+    if (kSignals[i] == SIGHUP && is_ignored) continue;
+    action.sa_handler = kSignals[i] == SIGPIPE ? SIG_IGN : note;
+    ::sigaction(kSignals[i], &action, nullptr);
+  }
 }
 
 StopSignals::~StopSignals() {
@@ -36,6 +41,8 @@ StopSignals::~StopSignals() {
 
 int StopSignals::received() const { return noted; }
 
-const char* StopSignals::name_of(int signal) { return signal == SIGINT ? "SIGINT" : "SIGTERM"; }
+const char* StopSignals::name_of(int signal) {
+  return signal == SIGINT ? "SIGINT" : (signal == SIGTERM ? "SIGTERM" : "SIGHUP");
+}
 
 }  // namespace loopless

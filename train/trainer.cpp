@@ -76,6 +76,9 @@ class Run {
   void save();
   void greet();
   TrainSummary end(int signal);
+  bool is_late() const {
+    return config_.run.max_seconds > 0 && seconds() >= config_.run.max_seconds;
+  }
   double seconds() const { return seconds_before_ + seconds_since(start_); }
 
   const TrainConfig& config_;
@@ -138,7 +141,9 @@ std::string Run::prepare_folder() {
     directory_.create(config_.run.overwrite);
     if (resumption_.from) {
       copy_history(*resumption_.from, directory_);
-      last_saved_ = -1;  // not here
+      last_saved_ = -1;                        // not here
+      saved_progress_.best_test_loss.reset();  // nor is the other run's best one
+      saved_progress_.best_step = -1;
     }
   }
   resumption_ = {};  // frees the checkpoint
@@ -175,7 +180,7 @@ void Run::watch_skips(double loss) {
   save();  // the weights are those of the last good step
   detail::throw_error("step ", counts.steps, ": ", kMostSkipsInARow,
                       " steps in a row were skipped; ", reason,
-                      "; a lower --lr or another --seed may help");
+                      "; in a new run, a lower --lr or another --seed may help");
 }
 
 std::optional<double> Run::test_loss() {
@@ -266,9 +271,11 @@ void Run::greet() {
 TrainSummary Run::loop() {
   greet();
   start_ = Clock::now();
-  if (optimizer_.steps_done() >= config_.run.n_iters) {
+  if (optimizer_.steps_done() >= config_.run.n_iters || is_late()) {
     metrics_.say("nothing is left to do: the run is at step " +
-                 std::to_string(optimizer_.steps_done()) + "; a larger --n_iters goes on");
+                 std::to_string(optimizer_.steps_done()) + "; a larger --" +
+                 (is_late() ? "max_seconds" : "n_iters") + " goes on");
+    save();
     return end(0);
   }
   bool is_over = false;
@@ -276,11 +283,13 @@ TrainSummary Run::loop() {
     const LossTerms terms = step();
     watch_skips(terms[0].second.item());
     const int64_t done = optimizer_.steps_done();
-    const bool is_late = config_.run.max_seconds > 0 && seconds() >= config_.run.max_seconds;
-    is_over = is_late || done >= config_.run.n_iters;
+    is_over = done >= config_.run.n_iters || is_late();
     if (is_over || done % config_.run.log_every == 0 || done == 1) log(terms);
     if (config_.run.ckpt_every && done % *config_.run.ckpt_every == 0) save();
     metrics_.progress(done);
+  }
+  if (is_over && optimizer_.steps_done() < config_.run.n_iters) {
+    metrics_.say("the time of --max_seconds is over; a larger one goes on, with --resume auto");
   }
   const int signal = is_over ? 0 : stop_->received();
   if (signal) metrics_.say(std::string("stopping: ") + StopSignals::name_of(signal));
@@ -290,6 +299,7 @@ TrainSummary Run::loop() {
 
 TrainSummary Run::end(int signal) {
   const int64_t done = optimizer_.steps_done();
+  metrics_.sync();
   CHECK(
       not_saved_.empty(), "step ", done, " could not be saved: ", not_saved_,
       last_saved_ >= 0 ? "; the newest checkpoint is of step " + std::to_string(last_saved_) : "");

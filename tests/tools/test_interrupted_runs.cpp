@@ -124,8 +124,9 @@ TEST_F(InterruptedRuns, killed_at_any_moment_they_end_the_same) {
     ASSERT_EQ(run_command(command(method, whole, kSteps)).status, 0);
     const auto length = std::chrono::duration_cast<std::chrono::microseconds>(
         std::chrono::steady_clock::now() - start);
-    int done = 0, in_saves = 0, status = -1;
+    int done = 0, in_saves = 0, status = -1, tries = 0;
     while (status != 0) {
+      ASSERT_LT(tries++, 4 * kills + 10) << "runs end before they can be killed";
       const Process process(command(method, killed, kSteps) + " --resume auto",
                             folder_ / "output.txt");
       if (done < kills) {
@@ -170,6 +171,14 @@ TEST_F(InterruptedRuns, stop_at_a_signal_and_say_how_to_go_on) {
   }
 }
 
+TEST_F(InterruptedRuns, go_on_when_nobody_reads_their_output) {
+  ASSERT_EQ(run_command(command("smt", "whole", 30)).status, 0);
+  const std::string status = folder_ / "status";
+  run_command("(" + command("smt", "run", 30) + "; echo $? >" + status + ") | true");
+  EXPECT_EQ(read_bytes(status), "0\n");
+  expect_same("run", "whole", "a closed pipe");
+}
+
 TEST_F(InterruptedRuns, a_second_signal_ends_at_once) {
   // A step of this run takes long: many windows.
   const Process process(command("bptt", "run", 100000, 20000), folder_ / "output.txt");
@@ -182,6 +191,7 @@ TEST_F(InterruptedRuns, a_second_signal_ends_at_once) {
   std::this_thread::sleep_for(milliseconds(50));
   process.signal(SIGTERM);
   EXPECT_EQ(process.wait(), 143);
+  EXPECT_EQ(read_bytes(folder_ / "output.txt").find("stopping"), std::string::npos);
 }
 
 TEST_F(InterruptedRuns, two_processes_never_share_a_folder) {

@@ -79,6 +79,20 @@ TEST_F(MetricsFiles, are_made_anew_if_they_vanish) {
   EXPECT_EQ(read_bytes(inner), "{\"step\":2}\n");
 }
 
+TEST_F(MetricsFiles, leave_alone_what_has_taken_their_place) {
+  const std::string inner = folder_ / "run/metrics.jsonl";
+  std::filesystem::create_directories(folder_ / "run");
+  MetricsFile file(inner, 0);
+  write_bytes(inner, "another run's\n");
+  EXPECT_EQ(file.append("{\"step\":2}"),
+            inner + ": cannot write: another file has taken its place");
+  EXPECT_EQ(read_bytes(inner), "another run's\n");
+  std::filesystem::remove(inner);
+  file.sync();
+  EXPECT_EQ(file.waiting(), 0);
+  EXPECT_EQ(read_bytes(inner), "{\"step\":2}\n");
+}
+
 TEST_F(MetricsFiles, errors) {
   const auto message = [&](const std::string& text) {
     try {

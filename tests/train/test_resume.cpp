@@ -116,6 +116,31 @@ TEST(Resume, goes_on_after_it) {
       << message;
 }
 
+TEST(Resume, keeps_what_it_saves_before_damaged_newer_ones) {
+  const TemporaryFolder folder;
+  TinyRun run = run_of_eight(folder, "bptt", "run");
+  run.train();
+  for (int64_t step : {6, 8}) write_bytes(checkpoint_path(folder / "run", step), "damaged");
+  run.config().run.keep = 1;
+  run.config().run.resume = "auto";
+  run.config().run.n_iters = 5;
+  run.train();
+  EXPECT_TRUE(fs::exists(checkpoint_path(folder / "run", 5)));
+}
+
+TEST(Resume, from_a_copy_beside_which_there_is_no_other) {
+  const TemporaryFolder folder;
+  TinyRun run = run_of_eight(folder, "bptt", "run");
+  run.train();
+  const std::string last = training_bytes_of(folder / "run");
+  const std::string copy = folder / "run/checkpoints/mine.safetensors";
+  fs::rename(checkpoint_path(folder / "run", 4), copy);
+  forget_after(folder / "run", 0);
+  run.config().run.resume = copy;
+  run.train();
+  EXPECT_TRUE(training_bytes_of(folder / "run") == last);
+}
+
 TEST(Resume, branches_off_another_run) {
   const TemporaryFolder folder;
   TinyRun run = run_of_eight(folder, "smt", "run"), branch = run_of_eight(folder, "smt", "branch");

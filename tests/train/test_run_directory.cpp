@@ -98,6 +98,26 @@ TEST(RunDirectory, is_taken_by_one_at_a_time) {
   EXPECT_EQ(message_of(path), "nothing thrown");
 }
 
+TEST(RunDirectory, is_given_up_if_another_has_made_it_anew) {
+  const TemporaryFolder folder;
+  RunDirectory first(folder / "a");
+  first.create(false);
+  fs::remove_all(folder / "a");
+  first.ensure();  // nobody has: it is made again, and locked
+  EXPECT_TRUE(fs::exists(folder / "a/lock"));
+  fs::remove_all(folder / "a");
+  RunDirectory second(folder / "a");
+  second.create(false);
+  const std::string lock = testing::read_bytes(folder / "a/lock");
+  try {
+    first.ensure();
+    ADD_FAILURE() << "two have the folder";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.what(), (folder / "a") + ": is in use by process " + lock +
+                                "; wait for its end, or choose another --save_dir");
+  }
+}
+
 TEST(RunDirectory, removes_what_was_never_finished) {
   const TemporaryFolder folder;
   RunDirectory run(folder / "a");

@@ -192,9 +192,10 @@ TEST(Trainer, ends_after_ten_skipped_steps_in_a_row) {
   TinyRun run(folder, "smt", "run");
   run.config().run.n_iters = 100;
   const auto bad = [](int64_t step) { return step == 3 || step >= 5; };
-  EXPECT_EQ(message_of([&] { run.train(poison("teacher.embed.weight", bad)); }),
-            "step 15: 10 steps in a row were skipped; the gradient of teacher.embed.weight holds 1 "
-            "values that are not finite numbers; a lower --lr or another --seed may help");
+  EXPECT_EQ(
+      message_of([&] { run.train(poison("teacher.embed.weight", bad)); }),
+      "step 15: 10 steps in a row were skipped; the gradient of teacher.embed.weight holds 1 "
+      "values that are not finite numbers; in a new run, a lower --lr or another --seed may help");
   // The weights of the last good step are saved.
   const Checkpoint last = read_checkpoint(folder / "run");
   EXPECT_EQ(last.step, 15);
