@@ -4,7 +4,7 @@
 #   make quickstart    installs what is missing, builds, trains a small model, shows what it learnt
 #   make test          installs what is missing, builds, runs all tests
 #   make bench         builds and runs the benchmarks
-#   make fuzz          feeds damaged files to every reader of files; SECONDS=10
+#   make fuzz          feeds damaged files to the readers of files; SECONDS=10
 #   make format        formats all C++ sources; make check-format only says which differ
 #   make clean         removes what was built
 #   make help          prints this table

@@ -112,6 +112,7 @@ void run(int argc, char** argv) {
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   const int64_t patch = dataset.image ? dataset.image->patch : 1;
   print(o, models, result, patch * patch, seconds.count());
+  CHECK(std::fflush(stdout) == 0, "cannot write to the standard output");
   if (json) write_json(*json, o, models, result);
 }
 

@@ -8,6 +8,7 @@
 #include "tensor/safetensors.h"
 #include "tools/element_summary.h"
 #include "tools/run_inspection.h"
+#include "train/checkpoint.h"
 
 namespace loopless {
 namespace {
@@ -120,6 +121,7 @@ struct TensorTables {
 
 Json inspect_safetensors(const std::string& path) {
   const SafetensorsMap file(path);
+  check_checksum(file);
   TensorTables tables;
   for (const SafetensorsMap::Entry& entry : file.entries()) tables.add(entry);
   Json result = {{"path", path}, {"kind", "safetensors"}, {"bytes", file.bytes()}};

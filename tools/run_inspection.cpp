@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tensor/file.h"
+#include "train/checkpoint.h"
 #include "train/config_json.h"
 #include "train/setting_values.h"
 #include "train/settings.h"
@@ -125,6 +126,7 @@ Json summary_of(const std::vector<Json>& lines, bool is_cut) {
 
 Json inspect_checkpoint(const fs::path& path) {
   const SafetensorsMap file(path.string());
+  check_checksum(file);
   Json head;
   read_head(file.metadata(), path.string(), head);
   const auto is_moment = [](const auto& entry) { return entry.name.starts_with("adam."); };

@@ -1,4 +1,4 @@
-/// Feeds changed files to every reader of files. Each must be read or refused with one line, in a
+/// Feeds changed files to the readers of arrays, tensors, settings and images. Each must be read or refused with one line, in a
 /// second, with no more memory than ten times the file (and a constant).
 ///
 /// The changes are those of a seeded generator: the same seed gives the same files. The file that
@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdio>
+#include <ctime>
 #include <filesystem>
 #include <random>
 #include <sys/wait.h>
@@ -21,8 +22,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double kMaxSeconds = 1;      // that one file may take
-constexpr unsigned kAlarmSeconds = 5;  // after which a reader is held to hang
+constexpr double kMaxSeconds = 1;       // that one file may take
+constexpr unsigned kAlarmSeconds = 20;  // after which a reader is held to hang
 constexpr int64_t kMaxMemoryFactor = 10;
 // Buffers that do not depend on the file: 1 MiB to unpack into, tables of the command line.
 constexpr int64_t kMemoryConstant = int64_t{3} << 20;
@@ -57,7 +58,7 @@ void read_one(const Reader& reader, const std::string& path, const std::string& 
               Tally& tally) {
   write_bytes(path, bytes);
   reset_peak_memory();
-  const auto start = Clock::now();
+  const std::clock_t start = std::clock();  // the processor's time: others may keep us waiting
   ::alarm(kAlarmSeconds);
   try {
     reader.read(path);
@@ -67,12 +68,12 @@ void read_one(const Reader& reader, const std::string& path, const std::string& 
     check_message(tally.refusal, path);
   }
   ::alarm(0);
-  const std::chrono::duration<double> seconds = Clock::now() - start;
+  const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
   const int64_t memory = peak_memory();
-  CHECK(seconds.count() < kMaxSeconds, "takes ", seconds.count(), " s");
+  CHECK(seconds < kMaxSeconds, "takes ", seconds, " s");
   CHECK(memory <= kMaxMemoryFactor * static_cast<int64_t>(bytes.size()) + kMemoryConstant, "takes ",
         memory, " bytes for a file of ", bytes.size());
-  tally.slowest = std::max(tally.slowest, seconds.count());
+  tally.slowest = std::max(tally.slowest, seconds);
   tally.memory = std::max(tally.memory, memory);
   ++tally.inputs;
 }
@@ -134,7 +135,8 @@ bool survives(const Reader& reader, const Options& o, double share) {
 
 int run(int argc, char** argv) {
   Options o;
-  Flags flags("fuzz", "Feeds changed files to every reader of files.");
+  Flags flags("fuzz",
+              "Feeds changed files to the readers of arrays, tensors, settings and images.");
   const auto add = [&](const char* name, const Range& range, const char* unit, const char* help,
                        auto& value) {
     flags.add({kFuzz, name, range, unit, help}, value);

@@ -188,6 +188,7 @@ TEST_F(ErrorTable, every_flag_refuses_what_it_cannot_be) {
                                     "step", "inspect", "bench"}) {
     const std::vector<std::string> flags = flags_of(run_here(program + " --help").output);
     EXPECT_GT(flags.size(), 1u) << program;
+    size_t naming = 0;  // all that do not take any text name themselves
     for (const std::string& flag : flags) {
       const std::string command = program + " " + flag + "=$'\\x01' --no.such";
       const Outcome outcome = run_here("bash -c \"" + command + "\"");
@@ -197,6 +198,10 @@ TEST_F(ErrorTable, every_flag_refuses_what_it_cannot_be) {
           << command << "\n"
           << outcome.output;
       EXPECT_EQ(outcome.output.find('\x01'), outcome.output.npos) << command;
+      naming += outcome.output.rfind(program + ": " + flag + ": ", 0) == 0;
+    }
+    if (program.starts_with("train_")) {
+      EXPECT_GT(naming, flags.size() - 10) << program;
     }
   }
 }
