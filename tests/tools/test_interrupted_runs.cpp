@@ -155,10 +155,10 @@ TEST_F(InterruptedRuns, killed_at_any_moment_they_end_the_same) {
 }
 
 TEST_F(InterruptedRuns, stop_at_a_signal_and_say_how_to_go_on) {
-  ASSERT_EQ(run_command(command("smt", "whole", 400)).status, 0);
+  ASSERT_EQ(run_command(command("smt", "whole", 1200)).status, 0);
   for (const int signal : {SIGINT, SIGTERM}) {
     const std::string run = "stopped" + std::to_string(signal), output = folder_ / run + ".txt";
-    const Process process(command("smt", run, 400), output);
+    const Process process(command("smt", run, 1200), output);
     wait_for_step(run, 30);
     process.signal(signal);
     EXPECT_EQ(process.wait(), 128 + signal);
