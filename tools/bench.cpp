@@ -92,7 +92,6 @@ void run(const std::vector<Benchmark>& benchmarks, const Options& options) {
   print("written to " + options.out);
 }
 
-/// Says what is wrong with the command line; the exit status for it.
 /// Returns the exit status.
 int main(int argc, char** argv) {
   CLI::App app("Times every op and the training steps against what this machine can do.", "bench");

@@ -25,10 +25,7 @@ struct Options {
 };
 
 void add_flags(Flags& flags, Options& o) {
-  const auto add = [&](const char* name, const Range& range, const char* unit, const char* help,
-                       auto& value) {
-    flags.add({kEvaluate, name, range, unit, help}, value);
-  };
+  const auto add = flags.adder(kEvaluate);
   add("load", kText, "RUN|FILE", "a run's folder (its newest checkpoint), or a checkpoint", o.load);
   add("dataset", kText, "NAME", "whose held-out split is read; by default the run's own",
       o.dataset);

@@ -32,10 +32,7 @@ struct Options {
 };
 
 void add_flags(Flags& flags, Options& o) {
-  const auto add = [&](const char* name, const Range& range, const char* unit, const char* help,
-                       auto& value) {
-    flags.add({kGenerate, name, range, unit, help}, value);
-  };
+  const auto add = flags.adder(kGenerate);
   add("load", kText, "RUN|FILE", "a run's folder (its newest checkpoint), or a checkpoint", o.load);
   add("prompt", kText, "TEXT", "what comes before the text", o.prompt);
   add("prompt_file", kText, "FILE", "whose bytes come before the text", o.prompt_file);

@@ -34,10 +34,7 @@ struct Options {
 };
 
 void add_flags(Flags& flags, Options& o) {
-  const auto add = [&](const char* name, const Range& range, const char* unit, const char* help,
-                       auto& value) {
-    flags.add({kStep, name, range, unit, help}, value);
-  };
+  const auto add = flags.adder(kStep);
   add("load", kText, "RUN|FILE", "a run's folder (its newest checkpoint), or a checkpoint", o.load);
   add("batch", kText, "FILE", "safetensors: x and y, i32 [B, T], the inputs and the next tokens",
       o.batch);

@@ -68,7 +68,7 @@ Models load_models(const std::string& path);
 /// Reads the parameters listed, and no others, from a checkpoint of loopless, or from a file of
 /// weights under the reference implementation's names (models/reference_names.h). Returns the
 /// file that `path` stood for (train/checkpoint_files.h) and, if it is of loopless, the
-/// configuration of the run that wrote it; `check` sees these before anything is loaded.
+/// configuration of the run that wrote it; then `check` sees these before anything is loaded.
 /// Throws Error, naming the file, if it cannot be read, is damaged, or lacks a parameter.
 struct LoadedWeights {
   std::string path;

@@ -31,6 +31,13 @@ class Flags {
   /// A flag that writes `value`, which now holds its default and outlives the parsing.
   template <class T>
   void add(const Setting& setting, T& value);
+  /// add(name, range, unit, help, value), for the flags of one section.
+  auto adder(const Section& section) {
+    return [this, &section](const char* name, const Range& range, const char* unit,
+                            const char* help, auto& value) {
+      add({section, name, range, unit, help}, value);
+    };
+  }
   /// Whether parsing met the flag, on the command line or in a file.
   bool has(const std::string& flag) const { return app_.count("--" + flag) > 0; }
   /// Also `--config FILE`, a TOML file (train/toml_config.h). Flags go before it.

@@ -137,10 +137,7 @@ int run(int argc, char** argv) {
   Options o;
   Flags flags("fuzz",
               "Feeds changed files to the readers of arrays, tensors, settings and images.");
-  const auto add = [&](const char* name, const Range& range, const char* unit, const char* help,
-                       auto& value) {
-    flags.add({kFuzz, name, range, unit, help}, value);
-  };
+  const auto add = flags.adder(kFuzz);
   add("seconds", kCount, "s", "for all readers together", o.seconds);
   add("inputs", kCountOrZero, "files", "for each reader, whatever the time; 0: by the time",
       o.inputs);
